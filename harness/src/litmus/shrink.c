@@ -27,6 +27,7 @@ typedef struct shrinking {
   uint64_t until_ns, search_ns; /* the end of all attempts; how long a search among ways may take */
   bool has_other;               /* an attempt ended in another way, which is a finding too: */
   litmus_result_t other;
+  unsigned way;
   double try_s; /* no call of an attempt takes longer */
 } shrinking_t;
 
@@ -221,6 +222,17 @@ static bool make_plainer(shrinking_t* s) {
   return plainer;
 }
 
+/* How often a program is run for each attempt, the quickest first. */
+enum { WAYS = 7 };
+static void take_way(shrinking_t* s, unsigned way) {
+  static const struct {
+    unsigned repeats, processes;
+  } ways[WAYS] = {{1, 1}, {4, 1}, {1, 16}, {16, 1}, {64, 1}, {16, 16}, {200, 1}};
+  s->way = way;
+  s->best->repeats = ways[way].repeats;
+  s->best->processes = ways[way].processes;
+}
+
 /* What hung once need not hang so long again; and no attempt may take the time of all others. */
 static void hurry(shrinking_t* s) {
   const bool hung = s->best->result.outcome == LITMUS_HUNG;
@@ -245,24 +257,19 @@ static unsigned count_shown(shrinking_t* s, unsigned* out_tries) {
    it never showed again, or there was no time to see it: then it is tried once; where it does not each time,
    the way that shows it most is taken. */
 static bool find_repeats(shrinking_t* s) {
-  static const struct {
-    unsigned repeats, processes;
-  } ways[] = {{1, 1}, {4, 1}, {1, 16}, {16, 1}, {64, 1}, {16, 16}, {200, 1}};
   const uint64_t enough_ns = tbk_now_ns() + s->search_ns;
   unsigned best = 0, tries;
   double most = 0;
-  for (unsigned i = 0; i < sizeof ways / sizeof *ways && tbk_now_ns() < s->until_ns; i++) {
+  for (unsigned i = 0; i < WAYS && tbk_now_ns() < s->until_ns; i++) {
     if ((most > 0 || s->has_other) && tbk_now_ns() > enough_ns) break;
-    s->best->repeats = ways[i].repeats;
-    s->best->processes = ways[i].processes;
+    take_way(s, i);
     const unsigned shown = count_shown(s, &tries);
     if (shown == tries) return true;
     if ((double)shown / tries <= most) continue;
     most = (double)shown / tries;
     best = i;
   }
-  s->best->repeats = ways[best].repeats;
-  s->best->processes = ways[best].processes;
+  take_way(s, best);
   return most > 0;
 }
 
@@ -295,17 +302,27 @@ static void make_smaller(shrinking_t* s) {
 /* A program of few calls is sooner over than the one that was found, and shows it more often or less: the
    way is looked for once more. */
 static void find_repeats_again(shrinking_t* s) {
+  const unsigned way = s->way;
   s->has_other = false;
-  const unsigned repeats = s->best->repeats, processes = s->best->processes;
-  if (find_repeats(s)) return;
-  s->best->repeats = repeats;
-  s->best->processes = processes;
+  if (!find_repeats(s)) take_way(s, way);
 }
 
-static void replay(shrinking_t* s) {
+/* Returns whether it showed each time, or there was no time to see more. */
+static bool replay_all(shrinking_t* s, bool to_the_end) {
   const unsigned most = s->subject.torch ? REPLAYS_OF_TORCH : REPLAYS; /* its file is run, too */
-  for (; s->best->replays < most && tbk_now_ns() < s->until_ns; s->best->replays++)
+  s->best->replays = s->best->shown = 0;
+  while (s->best->replays < most && tbk_now_ns() < s->until_ns) {
+    s->best->replays++;
     s->best->shown += shows(s, &s->best->program);
+    if (s->best->shown < s->best->replays && !to_the_end) return false;
+  }
+  return true;
+}
+
+/* A few tries may have been lucky: then the next way is taken. */
+static void replay(shrinking_t* s, bool shown) {
+  while (!replay_all(s, !shown || s->way == WAYS - 1))
+    take_way(s, s->way + 1);
 }
 
 void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
@@ -318,10 +335,11 @@ void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
   s.until_ns = began_ns + (uint64_t)(seconds * (1 - REPLAY_SHARE) * 1e9);
   s.try_s = seconds * TRY_SHARE;
   hurry(&s);
-  if (find_repeats_of_any_end(&s)) {
+  const bool shown = find_repeats_of_any_end(&s);
+  if (shown) {
     make_smaller(&s);
     find_repeats_again(&s);
   }
   s.until_ns = began_ns + (uint64_t)(seconds * 1e9);
-  replay(&s);
+  replay(&s, shown);
 }
