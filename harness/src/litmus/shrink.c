@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "motif.h"
 
 enum { REPLAYS = 20, REPLAYS_OF_TORCH = 10, TIMES = 8, SLOW_TIMES = 2 };
 #define HUNG_TRY_S 1.0
@@ -287,6 +288,16 @@ static bool find_repeats_of_any_end(shrinking_t* s) {
   return false;
 }
 
+/* A device may do other things behind an error, for good: in a process of its own there was none. */
+static void put_mistake_before(shrinking_t* s) {
+  litmus_program_t program = s->best->program;
+  take_way(s, 0);
+  if (program.torch || program.count == LITMUS_CALLS || shows(s, &program)) return;
+  memmove(&program.calls[1], &program.calls[0], program.count * sizeof *program.calls);
+  program.calls[0] = litmus_mistake(program.count++);
+  keep_if_shown(s, &program);
+}
+
 static void make_smaller(shrinking_t* s) {
   keep_what_explains(s);
   make_fewer_threads(s);
@@ -335,6 +346,7 @@ void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
   s.until_ns = began_ns + (uint64_t)(seconds * (1 - REPLAY_SHARE) * 1e9);
   s.try_s = seconds * TRY_SHARE;
   hurry(&s);
+  put_mistake_before(&s);
   const bool shown = find_repeats_of_any_end(&s);
   if (shown) {
     make_smaller(&s);
