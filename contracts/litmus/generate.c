@@ -364,10 +364,6 @@ static void scatter(draw_t* draw, litmus_program_t* p, litmus_model_t* model, un
   }
 }
 
-static bool err(draw_t* draw, litmus_program_t* p, litmus_model_t* model, unsigned id) {
-  return id == draw->mistake && add(draw, p, model, litmus_mistake(id), id);
-}
-
 void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
                      uint64_t index, litmus_model_t* out_model) {
   draw_t draw = {.random = seed ^ index * UINT64_C(0xd1342543de82ef95), .offers = offers};
@@ -395,7 +391,7 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
   draw.mistake = litmus_mistake_at(program, draw.random, count);
   litmus_model_begin(out_model, program, 0, 0);
   for (unsigned id = 0; id < count; id++)
-    if (!err(&draw, program, out_model, id) &&
+    if (!(id == draw.mistake && add(&draw, program, out_model, litmus_mistake(id), id)) &&
         (below(&draw, 8) >= draw.woven || !weave(&draw, program, out_model, id)))
       scatter(&draw, program, out_model, id);
 }

@@ -291,8 +291,10 @@ static bool find_repeats_of_any_end(shrinking_t* s) {
 /* A device may do other things behind an error, for good: in a process of its own there was none. */
 static void put_mistake_before(shrinking_t* s) {
   litmus_program_t program = s->best->program;
+  const uint64_t began_ns = tbk_now_ns();
   take_way(s, 0);
   if (program.torch || program.count == LITMUS_CALLS || shows(s, &program)) return;
+  if ((double)(tbk_now_ns() - began_ns) < SLOW_TRY_S * 1e9) take_way(s, 3);
   memmove(&program.calls[1], &program.calls[0], program.count * sizeof *program.calls);
   program.calls[0] = litmus_mistake(program.count++);
   keep_if_shown(s, &program);
