@@ -18,6 +18,7 @@ from pathlib import Path
 
 from generate_operators import SchemaError, parse_schema
 
+NEAR = 0.65  # below it, words are alike by mere chance
 LIST = Path(__file__).resolve().parent.parent / "spec" / "operators" / "overloads.txt"
 
 
@@ -71,7 +72,7 @@ def unknown(name: str, known: Mapping[str, Overload]) -> str:
     plain = operator.removesuffix("_")
     if any(one.partition(".")[0] == plain for one in known):
         return f"{name} writes into an operand: the host calls {plain} for it; write that"
-    near = difflib.get_close_matches(name, known, 3, 0.6)
+    near = difflib.get_close_matches(name, known, 3, NEAR)
     return f"PyTorch has no {name}" + (f"; write {' or '.join(near)}" if near else "")
 
 

@@ -149,8 +149,8 @@ static void classify_exit(const tbk_outcome_t* outcome, tbk_classification_t* ou
     SAY(out->seen, "the process exited with status %d, not by its own return (%s)",
         out->exit_status, phase);
   else
-    SAY(out->seen, "the process exited with status %d without finishing the test (%s)",
-        out->exit_status, phase);
+    SAY(out->seen, "the process exited with status %d without finishing (%s)", out->exit_status,
+        phase);
 }
 
 static void classify_crash(const tbk_outcome_t* outcome, tbk_classification_t* out) {

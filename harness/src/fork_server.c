@@ -226,8 +226,8 @@ static tbk_exit_t refuse(const json_t* error, char* reason, size_t size) {
   json_int_t code = json_integer_value(json_object_get(error, "exit"));
   const char* text = json_string_value(json_object_get(error, "reason"));
   tbk_print(reason, size, "%s", text != NULL ? text : "the tests could not be collected");
-  if (code == TBK_EXIT_USAGE || code == TBK_EXIT_DEVICE) return (tbk_exit_t)code;
-  return TBK_EXIT_SUITE;
+  bool is_told = code == TBK_EXIT_USAGE || code == TBK_EXIT_LIBRARY || code == TBK_EXIT_DEVICE;
+  return is_told ? (tbk_exit_t)code : TBK_EXIT_SUITE;
 }
 
 /* Reads the listing into `tests` and `suite`. */

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -16,11 +17,11 @@ from runs import CPU, PATIENCE, ROOT
 pytest.importorskip("tbk_harness")
 
 
-def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def _run(folder: Path, *words: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "tbk_harness", "run", str(CPU), "--layer", "c", *words,
-         f"--report-dir={folder}"],
+        [sys.executable, "-m", "tbk_harness", "run", str(CPU), *words, f"--report-dir={folder}"],
         capture_output=True, text=True, timeout=PATIENCE, check=False,
+        env={**os.environ, "PYTHONPATH": str(path)} if path else None,
     )  # fmt: skip
 
 
@@ -50,9 +51,18 @@ def test_a_farm_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"ray://127.0.0.1:{free.getsockname()[1]}"
-        done = _run(tmp_path, "--farm", address, "--resource", "acme=1")
+        modules = _without_imports(tmp_path)
+        done = _run(tmp_path / "report", "--farm", address, "--resource", "acme=1", path=modules)
     assert done.returncode == 5, done.stderr
     assert done.stderr == f"tbk: no farm answers at {address}: Connection refused\n"
+
+
+def _without_imports(folder: Path) -> Path:
+    """A folder of modules that take long to import, and that nobody is to import first."""
+    for name in ("torch", "ray"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("import time\ntime.sleep(600)\n")
+    return folder
 
 
 @pytest.mark.parametrize(

@@ -47,16 +47,27 @@ def test_what_makes_all_else_meaningless_is_one_line(
     assert results.tests == []
 
 
-@pytest.mark.parametrize("imports", [(), ("broken.absent",)])
-def test_a_device_that_nobody_registers_is_told_before_the_tests_are_collected(
-    tmp_path: Path, imports: tuple[str, ...]
+NOBODY = "PyTorch knows no device 'vulcan', and nothing that was imported registers it; did you"
+
+
+@pytest.mark.parametrize(
+    ("device", "module", "code", "said"),
+    [
+        ("vulcan", None, 5, f"{NOBODY} mean vulkan? Which module does? --import MODULE"),
+        ("vulcan", "absent", 5, f"{NOBODY} mean vulkan? Which module does? --import MODULE"),
+        ("vulcan", "renamed", 5, f"{NOBODY} mean vulcano or vulkan? The modules register"),
+        ("vulcan", "leaves", 4, "vulcan: importing the module broken.leaves: SystemExit: 3"),
+        ("cpu", "raises", 4, "cpu: importing the module broken.raises: RuntimeError: no driver"),
+    ],
+)
+def test_what_is_wrong_with_a_name_or_a_module_is_told_before_the_tests_are_collected(
+    tmp_path: Path, device: str, module: str | None, code: int, said: str
 ) -> None:
     (tmp_path / "test_slow.py").write_text("import time\ntime.sleep(600)\n")
-    words = [f"--torch-import={name}" for name in imports]
-    done = judge(tmp_path / "a.jsonl", *words, device="vulcan", folder=tmp_path)
-    assert done.code == 5
-    said = "PyTorch knows no device 'vulcan', and nothing that was imported registers it"
-    assert f"{said}; did you mean vulkan? Which module does? --import MODULE" in done.stderr
+    words = [f"--torch-import=broken.{module}"] if module else []
+    done = judge(tmp_path / "a.jsonl", *words, device=device, folder=tmp_path)
+    assert done.code == code
+    assert said in done.stderr
     assert said in done.results().footer["reason"]
     assert len(done.stderr.splitlines()) == 1
 
@@ -65,7 +76,6 @@ def test_a_device_that_nobody_registers_is_told_before_the_tests_are_collected(
     ("module", "code", "line"),
     [
         ("broken.at_import", 4, "importing the module broken.at_import: killed by SIGABRT"),
-        ("broken.raises", 4, "RuntimeError: no driver is there"),
         ("broken.sleeps", 4, "importing the module broken.sleeps: no end after"),
     ],
 )

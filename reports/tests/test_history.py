@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import history_files as files
 import pytest
 import synthetic
 from tbk_reports import history_file
-from tbk_reports.history import History, Series
+from tbk_reports.history import History, Series, told_apart
 from tbk_reports.history_file import summarize
 from tbk_reports.history_page import history_document, lint_history, render_history
 from tbk_reports.history_read import collect, result_files
@@ -41,6 +42,11 @@ def test_causes_of_one_title_are_told_apart(tmp_path: Path) -> None:
     (series,) = _history(tmp_path).series
     titles = [one.failures.title for one in series.causes]
     assert [title.rpartition(", as in ")[2] for title in titles] == [one["id"] for one in records]
+    same = [
+        replace(one, failures=replace(one.failures, title="It holds.")) for one in series.causes
+    ]
+    first = told_apart(same)[0].failures
+    assert first.title == f"It holds, as in {first.tests[0]}"
 
 
 @pytest.mark.parametrize(

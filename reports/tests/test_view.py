@@ -209,3 +209,23 @@ def test_what_was_not_tested_is_grouped_by_reason() -> None:
     assert {reason.subject for reason in view.not_tested} == {"peer", "random"}
     assert [reason.words for reason in view.trivial] == ["one queue serves all streams"]
     assert sum(len(reason.tests) for reason in view.not_shown) == view.counts["not-shown"]
+
+
+@pytest.mark.parametrize(
+    ("device", "why", "advice"),
+    [
+        (None, "The library is no backend.", "tbk_backend_create"),
+        (
+            {"device": "acme"},
+            "What makes PyTorch know the device cannot be imported.",
+            "Import the",
+        ),
+    ],
+)
+def test_a_device_without_a_library_is_not_told_of_one(
+    device: str | None, why: str, advice: str
+) -> None:
+    run = judged([], exit_code=4)
+    run.header["torch"] = {"device": device}
+    view = View(run)
+    assert (view.lead, advice in view.advice) == (why, True)

@@ -17,7 +17,7 @@ sys.path.insert(0, str(TOOLS))
 
 from generate_operators import SchemaError, parse_schema  # noqa: E402
 from generate_overloads import render, struct  # noqa: E402
-from overloads import Overload, find, load_list, read_list  # noqa: E402
+from overloads import Overload, find, load_list, read_list, unknown  # noqa: E402
 
 KNOWN = load_list()
 # What makes a tensor of nothing but sizes and numbers.
@@ -48,6 +48,11 @@ def test_what_to_write_is_told_in_a_line(word: str, said: str) -> None:
         find(word, KNOWN)
     assert str(raised.value).startswith(said)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("word", ["nosuch", "frobnicate", "zzz"])
+def test_what_resembles_nothing_is_given_nothing_to_write(word: str) -> None:
+    assert unknown(word, KNOWN) == f"PyTorch has no {word}"
 
 
 @pytest.mark.parametrize("name", FACTORIES)

@@ -135,7 +135,8 @@ class Checked:
     notes: list[str] = field(default_factory=list)
     stated: Conformance | None = None  # as of the day on which it was issued
     found: Conformance | None = None  # as of today
-    signer: signature.Signer | None = None
+    signed: bool = False
+    signer: signature.Signer | None = None  # where the signature holds, as far as it was checked
     issued: str = ""
 
     @property
@@ -193,6 +194,7 @@ def _check_signature(
         if signers or public_key:
             checked.refusals.append("it is not signed, and a signature was asked for")
         return
+    checked.signed = True
     own, other = (signers, public_key) if name == signature.SSH else (public_key, signers)
     if other and not own:
         option = "--signers" if name == signature.SSH else "--public-key"

@@ -125,6 +125,8 @@ def run_command(
     else:
         understood(runner_arguments(library, options), "c")
     order = litmus_layer.plan(options, tsan)
+    if place is not None:
+        _reach(place)
     session = Session(asked, display)
     chosen, why_not = _layers(layer, display)
     if why_not:
@@ -149,6 +151,16 @@ def _place(options: dict[str, Any], tsan: bool) -> Place | None:
     if tsan:
         outcome.stop(EXIT_USAGE, "--tsan does not go with --farm")
     return place
+
+
+def _reach(place: Place) -> None:
+    """Stops where the farm is not there, before PyTorch is imported to choose the layers."""
+    from tbk_harness.farm import watch  # noqa: PLC0415
+
+    try:
+        watch.reach(place)
+    except watch.FarmError as error:
+        outcome.stop(error.code, str(error))
 
 
 def _run_on_farm(

@@ -244,6 +244,8 @@ def _standing(checked: Checked) -> str:
             f"consistent: {so}. It is signed with {checked.signer.words}; nobody was named whose "
             "key that is (--signers, --public-key), so it is not authentic"
         )
+    if checked.signed:
+        return f"consistent: {so}. It is signed; for what stands above, it is not authentic"
     return f"consistent: {so}. It is not signed, so it is not authentic: anybody could have made it"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-CUTOFF = 0.6
+CUTOFF = 0.65  # of three letters one may be wrong; below it, words are alike by mere chance
 
 
 def nearest(word: str, known: Iterable[str], most: int = 3) -> list[str]:

@@ -352,6 +352,10 @@ def test_from_results_to_a_checked_archive(tbk: Tbk, tmp_path: Path) -> None:
     assert found.returncode == 0
     assert "authentic: signed by alice@example.com" in found.stdout
     assert "It does not prove:" in found.stdout
+    _signers(tmp_path, _key(tmp_path, "mallory"))
+    strange = tbk("verify", "a.zip", "--signers", "signers")
+    assert strange.returncode == 1
+    assert "It is signed; for what stands above, it is not authentic" in strange.stdout
     (tmp_path / "lib.so").write_bytes(b"another library")
     other = tbk("verify", "a.zip", "--library", "lib.so", "--json")
     assert other.returncode == 1

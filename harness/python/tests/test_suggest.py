@@ -33,6 +33,19 @@ def test_a_mistyped_word_is_near_what_was_meant(word: str, meant: str) -> None:
     assert hint("zzzzzzzz", clause_words()) == ""
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("nosuch", ""),
+        ("frobnicate", ""),
+        ("cpi", "; did you mean cpu?"),
+        ("vulcan", "; did you mean vulkan?"),
+    ],
+)
+def test_a_word_is_given_only_where_it_is_near(word: str, meant: str) -> None:
+    assert hint(word, ["cpu", "vulkan", "cosh", "concat"]) == meant
+
+
 def test_a_crash_names_its_line_of_python_without_the_runner() -> None:
     crash = {"id": "torch_copy/x", "verdict": "crash", "layer": "torch", "output": DUMP}
     label, said = stood_words(read_record(crash))

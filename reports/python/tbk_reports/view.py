@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from . import text
@@ -15,7 +16,14 @@ from .litmus import ordering_of_tests
 from .model import Judged, as_count
 from .operators import operators
 from .profile import share
-from .words import ADVICE, ERROR_WORDS, SIMULATED, state_words
+from .words import (
+    ADVICE,
+    DEVICE_ADVICE,
+    DEVICE_ERROR_WORDS,
+    ERROR_WORDS,
+    SIMULATED,
+    state_words,
+)
 
 
 class View:
@@ -187,7 +195,8 @@ class View:
     def lead(self) -> str:
         """Returns one or two sentences below the headline."""
         if self.judged.verdict == "error" and not self.failing:
-            why = ERROR_WORDS.get(self.judged.exit_code, "the run could not be completed")
+            words = {**ERROR_WORDS, **(DEVICE_ERROR_WORDS if self._has_no_library else {})}
+            why = words.get(self.judged.exit_code, "the run could not be completed")
             return f"{why[0].upper()}{why[1:]}{self._so_far()}."
         if self.failing:
             clauses = {test.clause for test in self.failing if test.level == "must"}
@@ -230,7 +239,15 @@ class View:
 
     @property
     def advice(self) -> str:
-        return ADVICE.get(self.judged.exit_code, "")
+        """Returns what helps where there is no verdict."""
+        words = {**ADVICE, **(DEVICE_ADVICE if self._has_no_library else {})}
+        return words.get(self.judged.exit_code, "")
+
+    @property
+    def _has_no_library(self) -> bool:
+        """Returns whether a device was judged that PyTorch knows by its name."""
+        pytorch = self.judged.header.get("torch")
+        return isinstance(pytorch, Mapping) and bool(pytorch.get("device"))
 
     @cached_property
     def verdict_line(self) -> str:

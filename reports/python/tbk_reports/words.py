@@ -74,6 +74,12 @@ ADVICE = {
     7: "The same command with --resume goes on where the run ended.",
     8: "Look at the free space and the permissions of the folder, then use --resume.",
 }
+# Of a device that PyTorch knows, without a library of this interface.
+DEVICE_ADVICE = {
+    4: "Import the same modules in this Python, without the suite: what is said above is theirs.",
+    5: "Try in plain PyTorch what is said above; look at --import, at whether the driver sees the "
+    "device, and whether another process holds it.",
+}
 SIMULATED = (
     "software stands in for the device, so nothing is said of weak memory, of work that really "
     "overlaps, of clocks and speed, or of the results and rounding of a vendor's libraries"
@@ -82,11 +88,12 @@ ERROR_WORDS = {
     2: "the command could not be used",
     3: "nothing was selected",
     4: "the library is no backend",
-    5: "there is no device",
+    5: "no device can be used",
     6: "the suite itself is at fault",
     7: "the run was interrupted",
     8: "the results could not be written",
 }
+DEVICE_ERROR_WORDS = {4: "what makes PyTorch know the device cannot be imported"}
 
 
 def state_words(state: str) -> str:

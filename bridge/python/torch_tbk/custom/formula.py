@@ -125,6 +125,6 @@ def _compile(tree: ast.Module) -> CodeType:
 
 def _unknown(name: str, names: Collection[str]) -> str:
     there = [*names, *_HELPERS, *dir(torch._C._VariableFunctions), *dir(torch.nn.functional)]
-    near = difflib.get_close_matches(name, [one for one in there if one[0] != "_"], 1, 0.6)
+    near = difflib.get_close_matches(name, [one for one in there if one[0] != "_"], 1, 0.65)
     meant = f"; {near[0]} is meant?" if near else ""
     return f"{name!r} is no argument, and no function of PyTorch{meant}"

@@ -142,7 +142,7 @@ def _check_form(document: Document) -> None:
 
 
 def _meant(word: str, there: Collection[str]) -> str:
-    near = difflib.get_close_matches(word, list(there), 1, 0.6)
+    near = difflib.get_close_matches(word, list(there), 1, 0.65)
     return f"; {near[0]} is meant?" if near else f"; there are {', '.join(sorted(there))}"
 
 

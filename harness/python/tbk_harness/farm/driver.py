@@ -14,7 +14,6 @@ import importlib
 import json
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -24,19 +23,29 @@ from typing import Any
 from tbk_reports.model import EXIT_SUITE_ERROR
 from tbk_reports.text import line
 
-from tbk_harness.farm.place import host_and_port, local_boards
+from tbk_harness.farm.place import local_boards
 
 MISSING = "missing"  # Ray is not installed
 REFUSED = "refused"  # there is no such farm, or no node that has what a part takes
 POLL_S = 0.5
 LOOK_S = 1.0  # between two looks at who is there
-CONNECT_S = 5.0
 STORE_BYTES = 80 * 1024 * 1024  # of a farm on this machine
 RETRIES = 3
 
 
 class NoFarmError(RuntimeError):
     """There is no farm to run on, in one line."""
+
+
+def take_token(home: Path) -> None:
+    """Has Ray hand over its token where this machine has one, unless its user has decided.
+
+    A farm whose head has a token answers nobody who does not show it; one that asks for none takes
+    no notice.
+    """
+    there = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
+    if there or (home / ".ray" / "auth_token").is_file():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 
 def _first_line(error: BaseException) -> str:
@@ -67,13 +76,6 @@ class Driver:
 
     def connect(self) -> None:
         """Finds the farm, and a node that has what a part takes. Raises NoFarmError."""
-        reached = host_and_port(self._where)
-        if reached:
-            try:
-                socket.create_connection(reached, CONNECT_S).close()
-            except OSError as error:
-                said = error.strerror or str(error)
-                raise NoFarmError(f"no farm answers at {self._where}: {said}") from error
         settings: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
         boards = local_boards(self._where)
         settings |= {"address": self._where} if boards is None else self._local(boards)
@@ -203,6 +205,7 @@ def main() -> None:
     # The command hands its signals on; the first one ends the jobs, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     driver = Driver(int(sys.argv[1]), json.loads(sys.stdin.readline()))
+    take_token(Path.home())
     try:
         try:
             driver.ray = importlib.import_module("ray")

@@ -6,9 +6,11 @@ the command goes on within a time that is known."""
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import selectors
+import socket
 import subprocess
 import sys
 import tempfile
@@ -22,13 +24,14 @@ from tbk_reports.model import EXIT_INTERRUPTED, EXIT_NO_DEVICE, EXIT_USAGE
 from tbk_reports.text import line
 
 from tbk_harness import tether
-from tbk_harness.farm.place import Place
+from tbk_harness.farm.place import Place, host_and_port
 from tbk_harness.interruption import handed_on
 
 MISSING = "--farm needs Ray: pip install 'torch-backend-kit[farm]'"
 POLL_S = 0.2
 LEAVE_S = 5.0  # for a driver that was asked to end
 LEAST_WAIT_S = 5.0
+CONNECT_S = 5.0
 
 Reply = Mapping[str, Any]
 
@@ -39,6 +42,20 @@ class FarmError(RuntimeError):
     def __init__(self, said: str, code: int) -> None:
         super().__init__(said)
         self.code = code
+
+
+def reach(place: Place) -> None:
+    """Raises FarmError where Ray is not installed, or nobody listens at the farm's address: known
+    before anything is imported that takes long."""
+    if importlib.util.find_spec("ray") is None:
+        raise FarmError(MISSING, EXIT_USAGE)
+    address = host_and_port(place.where)
+    try:
+        if address:
+            socket.create_connection(address, CONNECT_S).close()
+    except OSError as error:
+        said = f"no farm answers at {place.where}: {error.strerror or error}"
+        raise FarmError(said, EXIT_NO_DEVICE) from error
 
 
 @dataclass
@@ -60,6 +77,7 @@ class Farm:
 
     def __enter__(self) -> Farm:
         """Connects. Raises FarmError where there is no such farm, or no node for a part."""
+        reach(self.place)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._start()
         try:

@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether PyTorch knows the device by its name, found out in a child while tests are collected: a
-mistyped name is told in seconds then. All else that may be wrong is for the preflight to find."""
+"""Whether the modules can be imported and PyTorch then knows the device by its name, found out in a
+child while tests are collected: a module that raises, or registers another name, is told in seconds
+then. All else that may be wrong, the end of its process included, is for the preflight to find."""
 
 from __future__ import annotations
 
@@ -15,9 +16,10 @@ import torch
 
 from tbk_harness.near import hint
 from tbk_harness.torch_worker.request import Request
+from tbk_harness.torch_worker.speech import told_with_cause
 from tbk_harness.torch_worker.subject import Subject
 
-NO_DEVICE = 5  # exit code of tbk-run
+BAD_LIBRARY, NO_DEVICE = 4, 5  # exit codes of tbk-run
 _KNOWN = re.compile(r"one of (.*?) device type")
 
 
@@ -31,12 +33,14 @@ def _error(name: str) -> str:
 
 
 def is_worth_asking(request: Request) -> bool:
-    """Returns whether only what is imported for it could make the device known."""
-    return bool(request.device) and not request.library and bool(_error(request.device_name))
+    """Returns whether something is imported for the device, or only that could make it known."""
+    if request.library or not request.device:
+        return False
+    return bool(request.imports or _error(request.device_name))
 
 
 def ask(subject: Subject, say: Callable[..., None]) -> int:
-    """Returns the process that asks. It says "error" where nobody has registered the name."""
+    """Returns the process that asks. It says "error" where something is wrong."""
     child = os.fork()
     if child:
         return child
@@ -44,12 +48,24 @@ def ask(subject: Subject, say: Callable[..., None]) -> int:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
-        subject.introduce()
-        if said := _error(subject.name):
-            known = _KNOWN.search(said)
-            names = [*(known[1].split(", ") if known else ()), _registered()]
-            say(said="error", exit=NO_DEVICE, reason=_reason(subject.name, names))
+        code, reason = _found(subject)
+        if reason:
+            say(said="error", exit=code, reason=reason)
     os._exit(0)
+
+
+def _found(subject: Subject) -> tuple[int, str]:
+    """Returns the exit code and the reason; an empty one where nothing is wrong."""
+    try:
+        subject.introduce()
+    except (Exception, SystemExit) as error:  # no interrupt, which is the user's
+        return BAD_LIBRARY, f"{subject.name}: {subject.importing}: {told_with_cause(error)[:600]}"
+    said = _error(subject.name)
+    if not said:
+        return 0, ""
+    known = _KNOWN.search(said)
+    names = [*(known[1].split(", ") if known else ()), _registered()]
+    return NO_DEVICE, _reason(subject.name, names)
 
 
 def _registered() -> str:

@@ -40,7 +40,8 @@ class Basics:
         """Says "opened" or "error"."""
         try:
             began = time.monotonic_ns()
-            self._stage("import", self._import_text(), self._subject.introduce, launcher.PHASE_LOAD)
+            subject = self._subject
+            self._stage("import", subject.importing, subject.introduce, launcher.PHASE_LOAD)
             imported = time.monotonic_ns()
             self._open()
             opened = time.monotonic_ns()
@@ -52,10 +53,6 @@ class Basics:
             exclusive=self._exclusive,
         )  # fmt: skip
         self._stage("health", "computing", self._say_health, launcher.PHASE_BODY)
-
-    def _import_text(self) -> str:
-        names = [f"the {kind} {name}" for kind, name in self._subject.steps()]
-        return f"importing {' and '.join(names)}" if names else "importing what makes it known"
 
     def _open(self) -> None:
         phase = launcher.PHASE_OPEN

@@ -29,6 +29,12 @@ class Subject:
         made += [("module", name) for name in self._request.imports]
         return made
 
+    @property
+    def importing(self) -> str:
+        """What `introduce` does, in words."""
+        names = [f"the {kind} {name}" for kind, name in self.steps()]
+        return f"importing {' and '.join(names)}" if names else "importing what makes it known"
+
     def introduce(self) -> None:
         """Loads the library and imports the modules that make PyTorch know the device."""
         if self._known:
