@@ -284,9 +284,19 @@ static bool waits(unsigned op) {
          op == LITMUS_AWAIT_MARK;
 }
 
+/* How it is answered is for other tests to say (EVT-016). */
+static void make_mistake(litmus_runner_t* r, const litmus_call_t* call) {
+  const tbk_status_t status =
+      r->event->event_wait(r->self, r->streams[call->stream], NULL, &litmus_here.error);
+  if (status != TBK_OK) litmus_here.error.message[0] = '\0';
+}
+
 static void make_step(litmus_runner_t* r, const litmus_call_t* call, uint32_t index) {
   switch (call->op) {
     case LITMUS_THREAD_RENEW: /* threads.c has done it */
+      break;
+    case LITMUS_MISTAKE:
+      make_mistake(r, call);
       break;
     case LITMUS_EVENT_POLL:
     case LITMUS_STREAM_POLL:

@@ -175,12 +175,35 @@ static void say_read(const litmus_model_t* model, litmus_reason_t* reason,
       name, value, (unsigned long long)at, legal);
 }
 
+static void blame(const litmus_model_t* model, litmus_reason_t* reason, litmus_edge_t kind) {
+  const bool torch = model->program->torch;
+  reason->edges |= UINT64_C(1) << kind;
+  say(reason, "%s [%s]", litmus_edge_text(torch, kind), litmus_edge_clause(torch, kind));
+}
+
 /* What says that memory is not handed out too early. */
-static uint64_t lifetime(const litmus_program_t* p) {
-  uint64_t edges = UINT64_C(1) << LITMUS_EDGE_ASYNC_FREE;
+static void blame_lifetime(const litmus_model_t* model, litmus_reason_t* reason) {
+  const litmus_program_t* p = model->program;
+  bool records = false;
   for (uint32_t i = 0; i < p->count; i++)
-    if (p->calls[i].op == LITMUS_RECORD_STREAM) edges |= UINT64_C(1) << LITMUS_EDGE_RECORD_STREAM;
-  return edges;
+    records |= p->calls[i].op == LITMUS_RECORD_STREAM;
+  blame(model, reason, LITMUS_EDGE_ASYNC_FREE);
+  if (records) blame(model, reason, LITMUS_EDGE_RECORD_STREAM);
+}
+
+/* What stands in memory before the calls was uploaded without a stream. */
+static void blame_beginning(const litmus_model_t* model, litmus_reason_t* reason,
+                            const litmus_read_t* read) {
+  char name[16];
+  if (model->program->torch) return;
+  for (int place = LITMUS_PLACE_OF_CELLS; place < (int)model->place_count; place++) {
+    if (model->is_async[place] || !litmus_values_have(&read->values, model->first[place])) continue;
+    place_name(model, place, name);
+    say(reason,
+        "what %s holds at the beginning is uploaded before these calls, without a stream:", name);
+    blame(model, reason, LITMUS_EDGE_NULL_STREAM);
+    return;
+  }
 }
 
 /* What PyTorch promises of the bytes of a copy between host and device. */
@@ -233,11 +256,12 @@ static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
     say(reason, "it is what %s writes to %s, other memory", words_of(model, w, text), name);
     reason->wrote = call_of(model, w);
     if (model->is_async[read->place] || model->is_async[writer->writes])
-      reason->edges |= lifetime(model->program);
+      blame_lifetime(model, reason);
     return;
   }
   if (!say_first(model, reason, value)) say(reason, "nothing in the program writes that value");
-  if (model->is_async[read->place]) reason->edges |= lifetime(model->program);
+  if (model->is_async[read->place]) return blame_lifetime(model, reason);
+  blame_beginning(model, reason, read);
 }
 
 void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,

@@ -72,8 +72,9 @@ typedef struct draw {
   bool piles;
   unsigned null_in; /* one of so many copies names no stream */
   unsigned renewals;
-  unsigned thread; /* that goes on */
-  unsigned woven;  /* of eight calls so many are of motifs */
+  unsigned thread;  /* that goes on */
+  unsigned woven;   /* of eight calls so many are of motifs */
+  unsigned mistake; /* the id of a call that is refused */
   litmus_motif_t motifs[MOTIFS];
 } draw_t;
 
@@ -161,6 +162,7 @@ static void fill_pools(pools_t* pools, const litmus_offers_t* offers) {
       pool->count += weights[i].weight[style];
     }
   }
+  pools->offered |= UINT64_C(1) << LITMUS_MISTAKE;
   if (offers->kernel)
     pools->offered |= UINT64_C(1) << LITMUS_KERNEL_FILL | UINT64_C(1) << LITMUS_KERNEL_COPY;
 }
@@ -386,8 +388,10 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
   const bool is_short = (below(&draw, 4) == 0) != offers->torch;
   unsigned count = is_short ? LEAST_CALLS + below(&draw, 16) : 24 + below(&draw, 24);
   if (program->size_bytes > PLAIN_BYTES) count = LEAST_CALLS;
+  draw.mistake = litmus_mistake_at(program, draw.random, count);
   litmus_model_begin(out_model, program, 0, 0);
   for (unsigned id = 0; id < count; id++)
-    if (below(&draw, 8) >= draw.woven || !weave(&draw, program, out_model, id))
+    if (!(id == draw.mistake && add(&draw, program, out_model, litmus_mistake(id), id)) &&
+        (below(&draw, 8) >= draw.woven || !weave(&draw, program, out_model, id)))
       scatter(&draw, program, out_model, id);
 }

@@ -335,6 +335,7 @@ static void add_call(litmus_model_t* model, int index, const litmus_call_t* call
       break;
     case LITMUS_THREAD_RENEW:
     case LITMUS_EMPTY_CACHE:
+    case LITMUS_MISTAKE:
       litmus_host_node(model, index);
       break;
     case LITMUS_CELL_RENEW:

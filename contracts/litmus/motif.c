@@ -287,3 +287,16 @@ int8_t litmus_motif_stream(const litmus_motif_t* motif) {
 void litmus_motif_step(litmus_motif_t* motif) {
   motif->rest += 2;
 }
+
+enum { MISTAKES_IN = 16 };
+
+unsigned litmus_mistake_at(const litmus_program_t* program, uint64_t random, unsigned count) {
+  const uint64_t drawn = litmus_random(&random);
+  const bool is_drawn = !program->torch && drawn % MISTAKES_IN == 0;
+  return is_drawn ? (unsigned)(drawn >> 32) % count : LITMUS_CALLS;
+}
+
+litmus_call_t litmus_mistake(unsigned id) {
+  return (litmus_call_t){
+      .op = LITMUS_MISTAKE, .stream = (int8_t)(id % LITMUS_STREAMS), .id = (uint8_t)id};
+}

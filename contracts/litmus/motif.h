@@ -28,4 +28,9 @@ litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random);
 int8_t litmus_motif_stream(const litmus_motif_t* motif);
 void litmus_motif_step(litmus_motif_t* motif);
 
+/* Some programs have a call that is refused and changes nothing: behind an error a device may do other
+   things. Returns its id, or LITMUS_CALLS for none; what else is drawn does not depend on it. */
+unsigned litmus_mistake_at(const litmus_program_t* program, uint64_t random, unsigned count);
+litmus_call_t litmus_mistake(unsigned id);
+
 #endif /* TBK_LITMUS_MOTIF_H */

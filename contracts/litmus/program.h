@@ -80,7 +80,8 @@ enum {
   X(THREAD_RENEW, "the thread ends, another takes its place",                               \
     "the thread ends, another takes its place")                                             \
   X(RECORD_STREAM, NULL, "%c.record_stream(%s)")                                            \
-  X(EMPTY_CACHE, NULL, "torch.accelerator.empty_cache()")
+  X(EMPTY_CACHE, NULL, "torch.accelerator.empty_cache()")                                   \
+  X(MISTAKE, "event_wait(%s, NULL), which is INVALID", NULL)
 
 typedef enum litmus_op {
 #define LITMUS_OP_ENUM(name, text, torch) LITMUS_##name,

@@ -97,6 +97,16 @@ def test_a_finding_stays_where_its_file_cannot_be_written(tmp_path: Path) -> Non
     assert ended.reproducer.is_symlink()
 
 
+def test_the_page_shows_a_finding_whose_file_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "litmus.c").mkdir()
+    options = [f"--backend-option={one}" for one in ("mutant=fill_drops_last_byte", *SEEDED)]
+    done = tbk(tmp_path, str(MUTANTS), *options)
+    assert (done.returncode, done.stdout.count("FOUND: ")) == (8, 1)
+    assert done.stdout.splitlines()[-1] == str(tmp_path / "report.html")
+    assert done.stderr.endswith("litmus.c: could not be written\n")
+    assert '<svg class="lanes"' in (tmp_path / "report.html").read_text()
+
+
 def test_what_a_run_did_not_make_stays(tmp_path: Path) -> None:
     aside = tmp_path / "litmus.jsonl.part"
     aside.symlink_to(tmp_path / "absent" / "of another")

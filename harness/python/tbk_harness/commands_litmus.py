@@ -130,9 +130,8 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
         tell(ordering, outcome.console(), command)
         litmus_on_farm.tell(hunted.records, outcome.console())
         _tell_gate(hunted.records[-1].get("gate"), options["gate"])
-        _write_page(report_dir, ordering, subject, command, reproducer)
-    if hunted.said and hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
-        outcome.stop(hunted.code, hunted.said)
+        written = hunted.code != EXIT_NOT_WRITTEN  # else another run's stands there
+        _write_page(report_dir, ordering, subject, command, reproducer, written)
     if hunted.code == EXIT_FINDINGS:
         found = next(iter(ordering_of(hunted.records).findings), None)
         _tell_alone(outcome.console(), reproducer, found, "" if words else subject, options)
@@ -140,6 +139,8 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
         outcome.console().print(Text(str(report_dir / PAGE)))
         if open_page:
             outcome.show_page(report_dir / PAGE)
+    if hunted.said and hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
+        outcome.stop(hunted.code, hunted.said)
     raise SystemExit(hunted.code)
 
 
@@ -223,9 +224,13 @@ def _again(library: str, found: Finding, with_others: bool, options: Mapping[str
     return shlex.join(["tbk", "litmus", *words, f"--programs={programs}", *backend])
 
 
-def _write_page(folder: Path, ordering: Ordering, subject: str, again: str, program: Path) -> None:
+def _write_page(
+    folder: Path, ordering: Ordering, subject: str, again: str, program: Path, written: bool
+) -> None:  # fmt: skip
+    """Writes the page; `written`: `program` is the file of this run's finding."""
     try:
-        code = program.read_text("utf-8", "replace") if program.exists() else ""
+        has_file = written and program.exists()
+        code = program.read_text("utf-8", "replace") if has_file else ""
         page = render_ordering(ordering, subject, again, code, program.name)
         write_file(folder / PAGE, page)
     except OSError as error:

@@ -48,17 +48,21 @@ def runner() -> Path | None:
     return locate.binary("tbk-litmus", "TBK_LITMUS")
 
 
-def _run(command: Sequence[str]) -> tuple[int, str]:
-    """Returns the exit code and what was printed; a runner that was killed is itself at fault."""
-    with tempfile.TemporaryFile() as said, handed_on() as interruption:
+def _run(command: Sequence[str]) -> tuple[int, str, str]:
+    """Returns the exit code and what was printed, stderr first; a runner that was killed is itself
+    at fault."""
+    temporary = tempfile.TemporaryFile
+    with temporary() as said, temporary() as printed, handed_on() as interruption:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stderr=said, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=printed, stderr=said, start_new_session=True
         )
         interruption.started(process)
         code = process.wait()
-        said.seek(0)
-        stderr = said.read().decode("utf-8", "replace")
-    return (code if 0 <= code <= EXIT_NOT_WRITTEN else EXIT_SUITE_ERROR), stderr
+        texts = []
+        for file in (said, printed):
+            file.seek(0)
+            texts.append(file.read().decode("utf-8", "replace"))
+    return (code if 0 <= code <= EXIT_NOT_WRITTEN else EXIT_SUITE_ERROR), texts[0], texts[1]
 
 
 def _records(raw: bytes) -> Iterator[Record]:
@@ -97,8 +101,11 @@ def _hunt(
     results = folder / RESULTS
     files = (f"--output={results}", f"--reproducer={folder / reproducer}")
     command = [str(program), *arguments, *files]
-    code, stderr = _run(tether.command(*command) if tethered else command)
-    return hunted_from(code, stderr, folder)
+    code, stderr, printed = _run(tether.command(*command) if tethered else command)
+    hunted = hunted_from(code, stderr, folder)
+    if not hunted.records:  # a finding that could not be written is on stdout alone
+        sys.stdout.write(printed)
+    return hunted
 
 
 def hunted_from(code: int, stderr: str, folder: Path) -> Hunted:
@@ -108,14 +115,17 @@ def hunted_from(code: int, stderr: str, folder: Path) -> Hunted:
     said = lines[-1].removeprefix(_RUNNER) if lines else ""
     # An early interruption leaves nothing to tell.
     read = tuple(_records(results.read_bytes())) if results.exists() else ()
-    return Hunted(code, said, read if code in RAN or _is_of(read, said) else ())
+    return Hunted(code, said, read if code in RAN or _is_of(read, code, said) else ())
 
 
-def _is_of(records: Sequence[Record], said: str) -> bool:
-    """Returns whether a run left them that ended with a later process than its first: what those
-    before it saw is kept. Other results are of the run before."""
+def _is_of(records: Sequence[Record], code: int, said: str) -> bool:
+    """Returns whether a run left them that ended with a later process than its first, or with a
+    finding whose file could not be written: what was seen is kept. Others are of the run before."""
     footer = records[-1] if records else {}
-    return said.startswith(_LATER) and footer.get("reason") == said
+    if code == EXIT_NOT_WRITTEN and footer.get("exit_code") != code:
+        return False
+    kept = code == EXIT_NOT_WRITTEN or said.startswith(_LATER)
+    return kept and footer.get("reason") == said
 
 
 def kinds(program: Path) -> tuple[Record, ...]:

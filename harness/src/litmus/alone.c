@@ -119,7 +119,7 @@ static bool build(const alone_place_t* place, const char* binary, double seconds
          WEXITSTATUS(ended->status) == 0;
 }
 
-/* Runs the file as it stands, `most` times; once where that does not show it, unless `all`. Adds to
+/* Runs the file as it stands, `most` times; once where that does not show it, unless `all`, or does not end. Adds to
    *ran_ns what the runs took, without building it. */
 static alone_t try_file(const hunt_subject_t* subject, const alone_place_t* place,
                         const litmus_result_t* result, unsigned most, bool all, uint64_t* ran_ns) {
@@ -141,7 +141,7 @@ static alone_t try_file(const hunt_subject_t* subject, const alone_place_t* plac
     if (hunt_interrupted) break;
     found.runs++;
     found.shown += is_shown(subject, result, &ended);
-    if (found.shown == 0 && !all) break;
+    if (!ended.in_time || (found.shown == 0 && !all)) break;
   }
   if (!subject->torch) unlink(binary);
   return found;

@@ -13,7 +13,7 @@
 #include "control.h"
 #include "worker.h"
 
-enum { CONTROL_EVERY = 3 };
+enum { CONTROL_EVERY = 3, BETWEEN_CALLS = 8 };
 
 static bool is_finding(const litmus_result_t* result) {
   return result->outcome != LITMUS_RIGHT && result->outcome != LITMUS_NO_ROOM;
@@ -106,13 +106,25 @@ void hunt_work_range(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t 
   shared->state = HUNT_OVER;
 }
 
-/* Other programs go between, for what a library does at every so-manyth call. */
+/* What shows behind an error alone has it in its own calls. */
+static void leave_mistakes_out(litmus_program_t* program) {
+  const uint32_t count = program->count;
+  program->count = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (program->calls[i].op != LITMUS_MISTAKE)
+      program->calls[program->count++] = program->calls[i];
+}
+
+/* Others go between, for what a library does at every so-manyth call: the first calls of programs, since what
+   goes between is no more of what is looked for, and may take as long. */
 static void stir(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed, unsigned index) {
   static litmus_program_t program;
   static litmus_model_t model;
   litmus_result_t result;
   litmus_seen_t seen;
   litmus_generate(&program, &shared->offers, seed, index, &model);
+  if (program.count > BETWEEN_CALLS) program.count = BETWEEN_CALLS;
+  leave_mistakes_out(&program);
   shared->is_between = 1;
   executor->run(executor->self, &program, &result, &seen);
   shared->is_between = 0;

@@ -38,6 +38,7 @@ static const char* const texts[LITMUS_OPS] = {
     [LITMUS_DEVICE_SYNCHRONIZE] = "device_synchronize(%d)",
     [LITMUS_EVENT_RENEW] = "event_renew(%e)",
     [LITMUS_STREAM_RENEW] = "stream_renew(%s)",
+    [LITMUS_MISTAKE] = "(void)!b->event->event_wait(self, on(%s), NULL, &error)",
     [LITMUS_HOST_WRITE] = "host_sets(%h, %v)",
     [LITMUS_HOST_READ] = "host_reads(%h)",
     [LITMUS_HOST_LOOK] = "host_looks(%m)",

@@ -2,23 +2,34 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * shrink.c: delta debugging over the calls, then over what they name. Each attempt is a process of its
- * own, so that nothing is left over from the one before.
+ * shrink.c: what explains the finding is tried first, then delta debugging over the calls, then over what
+ * they name. Each attempt is a process of its own, so that nothing is left over from the one before.
  */
 #include "shrink.h"
 
 #include <string.h>
 
 #include "clock.h"
+#include "motif.h"
 
-enum { REPLAYS = 20, REPLAYS_OF_TORCH = 10, TIMES = 8 };
+enum { REPLAYS = 20, REPLAYS_OF_TORCH = 10, TIMES = 8, SLOW_TIMES = 2 };
 #define HUNG_TRY_S 1.0
+#define SLOW_TRY_S 1.0
+/* Shares of the time: of a call that may hang, to look for a way that shows it each time, and to see it
+   again in the end. */
+#define TRY_SHARE 0.15
+#define SEARCH_SHARE 0.3
+#define REPLAY_SHARE 0.2
 
 typedef struct shrinking {
   hunt_subject_t subject;
   hunt_shared_t* shared;
   shrunk_t* best;
-  uint64_t until_ns;
+  uint64_t until_ns, search_ns; /* the end of all attempts; how long a search among ways may take */
+  bool has_other;               /* an attempt ended in another way, which is a finding too: */
+  litmus_result_t other;
+  unsigned way;
+  double try_s; /* no call of an attempt takes longer */
 } shrinking_t;
 
 /* The same kind of thing; which read it is may change on the way. Who waits for a value in vain, which
@@ -30,7 +41,10 @@ static bool is_same(const litmus_result_t* a, const litmus_result_t* b) {
 
 static bool shows_in_a_process(shrinking_t* s, const litmus_program_t* program) {
   if (hunt_one(&s->subject, program, s->best->repeats, s->shared) != HUNT_FOUND) return false;
-  return is_same(&s->shared->result, &s->best->result);
+  if (is_same(&s->shared->result, &s->best->result)) return true;
+  s->has_other = true;
+  s->other = s->shared->result;
+  return false;
 }
 
 static bool shows(shrinking_t* s, const litmus_program_t* program) {
@@ -57,6 +71,42 @@ static bool without(shrinking_t* s, uint32_t first, uint32_t count) {
   memmove(&program.calls[first], &program.calls[first + count],
           (program.count - first) * sizeof *program.calls);
   return keep_if_shown(s, &program);
+}
+
+/* Calls are indexes of the program; -1 is its beginning, and its count stands for its end. */
+static void add_call(uint64_t* calls, int call) {
+  if (call >= 0 && call < LITMUS_CALLS) *calls |= UINT64_C(1) << call;
+}
+
+/* Returns bits of the calls that a reader is told of: who looked, whose value was seen, and the chain. */
+static uint64_t calls_that_explain(const shrinking_t* s) {
+  static litmus_model_t model;
+  litmus_reason_t reason;
+  const litmus_result_t* result = &s->best->result;
+  uint64_t calls = 0;
+  if (!litmus_model_build(&model, &s->best->program, result->answered, 0, 0)) return 0;
+  litmus_explain(&model, &result->wrong, &reason);
+  const int16_t roles[] = {reason.read, reason.other, reason.wrote, reason.over};
+  for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
+    add_call(&calls, roles[i]);
+  for (uint32_t i = 0; i < reason.link_count; i++) {
+    add_call(&calls, reason.links[i].from);
+    add_call(&calls, reason.links[i].to);
+  }
+  for (uint32_t i = 0; i < reason.moved_count; i++)
+    add_call(&calls, reason.moved[i]);
+  return calls;
+}
+
+/* One attempt instead of as many as there are other calls: of what is slow there are few. */
+static void keep_what_explains(shrinking_t* s) {
+  litmus_program_t program = s->best->program;
+  if (s->best->result.outcome != LITMUS_WRONG) return;
+  const uint64_t calls = calls_that_explain(s);
+  program.count = 0;
+  for (uint32_t i = 0; i < s->best->program.count; i++)
+    if (calls >> i & 1) program.calls[program.count++] = s->best->program.calls[i];
+  if (program.count < s->best->program.count) keep_if_shown(s, &program);
 }
 
 static void take_out_calls(shrinking_t* s) {
@@ -173,37 +223,119 @@ static bool make_plainer(shrinking_t* s) {
   return plainer;
 }
 
+/* How often a program is run for each attempt, the quickest first. */
+enum { WAYS = 7 };
+static void take_way(shrinking_t* s, unsigned way) {
+  static const struct {
+    unsigned repeats, processes;
+  } ways[WAYS] = {{1, 1}, {4, 1}, {1, 16}, {16, 1}, {64, 1}, {16, 16}, {200, 1}};
+  s->way = way;
+  s->best->repeats = ways[way].repeats;
+  s->best->processes = ways[way].processes;
+}
+
+/* What hung once need not hang so long again; and no attempt may take the time of all others. */
+static void hurry(shrinking_t* s) {
+  const bool hung = s->best->result.outcome == LITMUS_HUNG;
+  const double most = hung || s->try_s < HUNG_TRY_S ? HUNG_TRY_S : s->try_s;
+  if (s->subject.call_timeout_s > most) s->subject.call_timeout_s = most;
+}
+
 /* Returns in how many of *out_tries it showed; a way that fails at once is tried no more. Whatever takes a
    second each time has to do with two. */
 static unsigned count_shown(shrinking_t* s, unsigned* out_tries) {
-  const bool is_slow = s->subject.torch || s->best->result.outcome == LITMUS_HUNG;
-  unsigned shown = 0;
-  *out_tries = is_slow ? 2 : TIMES;
-  for (unsigned i = 0; i < *out_tries && (i == 0 || shown > 0); i++)
+  const uint64_t began_ns = tbk_now_ns();
+  unsigned shown = shows(s, &s->best->program);
+  const bool is_slow = (double)(tbk_now_ns() - began_ns) > SLOW_TRY_S * 1e9;
+  *out_tries = is_slow || s->subject.torch ? SLOW_TIMES : TIMES;
+  for (unsigned i = 1; i < *out_tries && shown > 0; i++)
     shown += shows(s, &s->best->program);
   return shown;
 }
 
 /* Where threads decide, or how many calls there were before, it need not show each time; and what some
    processes have and others have not shows in no number of times in one of the others. Returns false where
-   it never showed again, or there was no time to see it: then it is tried once; where it does not each time, the way that shows it most is taken. */
+   it never showed again, or there was no time to see it: then it is tried once; where it does not each time,
+   the way that shows it most is taken. */
 static bool find_repeats(shrinking_t* s) {
-  static const struct {
-    unsigned repeats, processes;
-  } ways[] = {{1, 1}, {4, 1}, {1, 16}, {16, 1}, {64, 1}, {16, 16}, {200, 1}};
-  unsigned most = 0, best = 0, tries;
-  for (unsigned i = 0; i < sizeof ways / sizeof *ways && tbk_now_ns() < s->until_ns; i++) {
-    s->best->repeats = ways[i].repeats;
-    s->best->processes = ways[i].processes;
+  const uint64_t enough_ns = tbk_now_ns() + s->search_ns;
+  unsigned best = 0, tries;
+  double most = 0;
+  for (unsigned i = 0; i < WAYS && tbk_now_ns() < s->until_ns; i++) {
+    if ((most > 0 || s->has_other) && tbk_now_ns() > enough_ns) break;
+    take_way(s, i);
     const unsigned shown = count_shown(s, &tries);
     if (shown == tries) return true;
-    if (shown <= most) continue;
-    most = shown;
+    if ((double)shown / tries <= most) continue;
+    most = (double)shown / tries;
     best = i;
   }
-  s->best->repeats = ways[best].repeats;
-  s->best->processes = ways[best].processes;
+  take_way(s, best);
   return most > 0;
+}
+
+/* What uses memory that is gone ends otherwise where other programs ran before: by a signal there, and not
+   at all in a process of its own. Where it never ended as it did, that is what is made smaller. */
+static bool find_repeats_of_any_end(shrinking_t* s) {
+  const litmus_result_t found = s->best->result;
+  s->has_other = false;
+  if (find_repeats(s)) return true;
+  if (!s->has_other) return false;
+  s->best->result = s->other;
+  hurry(s);
+  if (find_repeats(s)) return true;
+  s->best->result = found;
+  return false;
+}
+
+/* A device may do other things behind an error, for good: in a process of its own there was none. */
+static void put_mistake_before(shrinking_t* s) {
+  litmus_program_t program = s->best->program;
+  const uint64_t began_ns = tbk_now_ns();
+  take_way(s, 0);
+  if (program.torch || program.count == LITMUS_CALLS || shows(s, &program)) return;
+  if ((double)(tbk_now_ns() - began_ns) < SLOW_TRY_S * 1e9) take_way(s, 3);
+  memmove(&program.calls[1], &program.calls[0], program.count * sizeof *program.calls);
+  program.calls[0] = litmus_mistake(program.count++);
+  keep_if_shown(s, &program);
+}
+
+static void make_smaller(shrinking_t* s) {
+  keep_what_explains(s);
+  make_fewer_threads(s);
+  take_out_calls(s);
+  while (take_out_pairs(s))
+    take_out_calls(s);
+  if (make_plainer(s)) take_out_calls(s);
+  make_fewer_threads(s);
+  make_simpler(s);
+  pile_less(s);
+}
+
+/* A program of few calls is sooner over than the one that was found, and shows it more often or less: the
+   way is looked for once more. */
+static void find_repeats_again(shrinking_t* s) {
+  const unsigned way = s->way;
+  s->has_other = false;
+  if (!find_repeats(s)) take_way(s, way);
+}
+
+/* Returns whether it showed each time, or there was no time to see more. */
+static bool replay_all(shrinking_t* s, bool to_the_end) {
+  const unsigned most = s->subject.torch ? REPLAYS_OF_TORCH : REPLAYS; /* its file is run, too */
+  s->best->replays = s->best->shown = 0;
+  while (s->best->replays < most && tbk_now_ns() < s->until_ns) {
+    s->best->replays++;
+    s->best->shown += shows(s, &s->best->program);
+    if (s->best->shown < s->best->replays && !to_the_end) return false;
+  }
+  return true;
+}
+
+/* A few tries may have been lucky: then the next way is taken. */
+static void replay(shrinking_t* s, bool shown) {
+  while (!replay_all(s, !shown || s->way == WAYS - 1))
+    take_way(s, s->way + 1);
 }
 
 void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
@@ -211,20 +343,17 @@ void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
   hunt_shared_t* shared = hunt_share();
   *out_shrunk = (shrunk_t){.program = *program, .result = *result, .calls_before = program->count};
   shrinking_t s = {.subject = *subject, .shared = shared, .best = out_shrunk};
-  s.until_ns = tbk_now_ns() + (uint64_t)(seconds * 1e9);
-  if (result->outcome == LITMUS_HUNG && s.subject.call_timeout_s > HUNG_TRY_S)
-    s.subject.call_timeout_s = HUNG_TRY_S;
-  if (find_repeats(&s)) {
-    make_fewer_threads(&s);
-    take_out_calls(&s);
-    while (take_out_pairs(&s))
-      take_out_calls(&s);
-    if (make_plainer(&s)) take_out_calls(&s);
-    make_fewer_threads(&s);
-    make_simpler(&s);
-    pile_less(&s);
+  const uint64_t began_ns = tbk_now_ns();
+  s.search_ns = (uint64_t)(seconds * SEARCH_SHARE * 1e9);
+  s.until_ns = began_ns + (uint64_t)(seconds * (1 - REPLAY_SHARE) * 1e9);
+  s.try_s = seconds * TRY_SHARE;
+  hurry(&s);
+  put_mistake_before(&s);
+  const bool shown = find_repeats_of_any_end(&s);
+  if (shown) {
+    make_smaller(&s);
+    find_repeats_again(&s);
   }
-  const unsigned most = subject->torch ? REPLAYS_OF_TORCH : REPLAYS; /* its file is run, too */
-  for (; out_shrunk->replays < most && tbk_now_ns() < s.until_ns; out_shrunk->replays++)
-    out_shrunk->shown += shows(&s, &out_shrunk->program);
+  s.until_ns = began_ns + (uint64_t)(seconds * 1e9);
+  replay(&s, shown);
 }

@@ -35,6 +35,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -68,6 +69,7 @@ RARE = (
 PROCESSES = (24, 48, 96, 192)
 EACH = 3_000  # programs of a process
 FEW = 8  # calls of a finding
+TOLD = ("outcome", "shown", "replays", "repeats", "processes", "alone_shown", "alone_runs")
 SLOWLY = (
     "--shrink-time=60",
     *(f"--include={ROOT / 'contracts' / it}" for it in ("alone", "include")),
@@ -147,18 +149,22 @@ def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
 def shrunk(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
     """The last line has the median of all findings."""
     calls = []
-    for name in BROKEN.values():
+    for name in choices.only or BROKEN.values():
         for seed in range(choices.seed, choices.seed + choices.rounds):
+            began = time.monotonic()
             options = (f"mutant={name}", *SEEDED)
             with tempfile.TemporaryDirectory() as folder:
                 ended = hunt(MUTANTS, Path(folder), options, f"--seed={seed}", *SLOWLY)
+            line = {"mutant": name, "seed": seed, "seconds": round(time.monotonic() - began, 1)}
+            if ended.code != 1:
+                yield {**line, "said": ended.stderr[-200:]}, False
+                continue
             found = ended.one("finding")
             calls.append(len(found["program"]))
-            told = {key: found[key] for key in ("shown", "replays", "alone_shown", "alone_runs")}
-            yield {"mutant": name, "seed": seed, "calls": calls[-1], **told
-                   }, 0 < found["shown"] == found["replays"]  # fmt: skip
-    median = statistics.median(calls)
-    yield {"median_calls": median}, median <= FEW
+            told = {key: found[key] for key in TOLD}
+            yield {**line, "calls": calls[-1], **told}, 0 < found["shown"] == found["replays"]
+    median = statistics.median(calls) if calls else None
+    yield {"median_calls": median}, median is not None and median <= FEW
 
 
 def torch(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
@@ -226,7 +232,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=30_000_000)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--only", nargs="*", help="mutants, of the part `torch`")
+    parser.add_argument("--only", nargs="*", help="mutants, of the parts `shrunk` and `torch`")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
     choices = parser.parse_args()
