@@ -26,6 +26,7 @@ from tbk_contracts.torch.plugin import Case, describe, missing_word
 from tbk_harness import kill_full
 from tbk_harness.kill_fork import Forks, Job, Task
 from tbk_harness.kill_full import KILLS, LIMIT_S, SOUND_LIMIT_S
+from tbk_harness.torch_worker import memory
 
 CONTRACTS = Path(check.__file__).parent
 
@@ -75,6 +76,7 @@ class Killer:
             for clause in row.clauses.split()
             if not wanted or wanted & {row.name, clause}
         ]
+        memory.settle()
         if self.options.full:
             self._take(session, None)
             chosen = {row.name: row for row, _ in pairs}
