@@ -26,6 +26,7 @@ from tbk_contracts.torch.plugin import Case, describe, missing_word
 from tbk_harness import kill_full
 from tbk_harness.kill_fork import Forks, Job, Task
 from tbk_harness.kill_full import KILLS, LIMIT_S, SOUND_LIMIT_S
+from tbk_harness.torch_worker import memory
 
 CONTRACTS = Path(check.__file__).parent
 
@@ -75,6 +76,8 @@ class Killer:
             for clause in row.clauses.split()
             if not wanted or wanted & {row.name, clause}
         ]
+        _import_ahead()
+        memory.settle()
         if self.options.full:
             self._take(session, None)
             chosen = {row.name: row for row, _ in pairs}
@@ -201,6 +204,13 @@ class Killer:
         item = self.items[test][1]
         item.config.option.tbk_start = self.start
         return _judge(item)
+
+
+def _import_ahead() -> None:
+    """What each child would import: most of its processor time went into mapping and binding the
+    bridge's compiled part. That registers kernels, and knows no device before one is loaded."""
+    for name in ("torch_tbk.device_module", "tbk_torch_package"):
+        importlib.import_module(name)
 
 
 def _some(all_of_them: list[Some], most: int) -> list[Some]:
