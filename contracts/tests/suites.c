@@ -46,6 +46,7 @@
   X(capability)               \
   X(sweep_transfer)           \
   X(sweep_extent)             \
+  X(sweep_far)                \
   X(sweep_kernel)             \
   X(sweep_order)              \
   X(sweep_queue)              \

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char* or_null(const char* text) {
   return text[0] != '\0' ? text : NULL;
@@ -31,19 +32,33 @@ static void add_variable(char* out, size_t out_size, const char* name) {
   free(word);
 }
 
-/* A library that was built with a sanitizer neither loads nor shows a race without its runtime. */
-static void add_preloaded(char* out, size_t out_size) {
-  if (getenv("LD_PRELOAD") == NULL || !tbk_races_are_watched()) return;
+/* TBK_<NAME>_SIMULATOR, which says in what order a simulated driver does what it may choose. */
+static bool is_of_simulator(const char* variable) {
+  static const char begins[] = "TBK_", ends[] = "_SIMULATOR";
+  const char* equals = strchr(variable, '=');
+  const size_t length = equals != NULL ? (size_t)(equals - variable) : 0, tail = sizeof ends - 1;
+  return length > tail && equals[1] != '\0' && strncmp(variable, begins, sizeof begins - 1) == 0 &&
+         strncmp(equals - tail, ends, tail) == 0;
+}
+
+/* A library that was built with a sanitizer neither loads nor shows a race without its runtime; a
+ * simulated driver takes another order without its seed. */
+static void add_environment(char* out, size_t out_size) {
+  const bool preloaded = getenv("LD_PRELOAD") != NULL && tbk_races_are_watched();
   tbk_shell_add(out, out_size, "env");
-  add_variable(out, out_size, "LD_PRELOAD");
-  add_variable(out, out_size, "TSAN_OPTIONS");
+  const size_t none = strlen(out);
+  if (preloaded) add_variable(out, out_size, "LD_PRELOAD");
+  if (preloaded) add_variable(out, out_size, "TSAN_OPTIONS");
+  for (char** variable = environ; variable != NULL && *variable != NULL; variable++)
+    if (is_of_simulator(*variable)) tbk_shell_add(out, out_size, *variable);
+  if (strlen(out) == none) out[0] = '\0';
 }
 
 void tbk_replay_command(char* out, size_t out_size, const tbk_options_t* options,
                         const char* const* ids, size_t id_count, bool batch) {
   char seed[24];
   out[0] = '\0';
-  add_preloaded(out, out_size);
+  add_environment(out, out_size);
   tbk_shell_add(out, out_size, "tbk-run");
   tbk_kind_of(options)->add_subject(out, out_size, options);
   for (size_t i = 0; i < id_count; i++) {

@@ -77,3 +77,14 @@ def test_without_a_compiler_all_else_passes(output: Path, tmp_path: Path) -> Non
     done = judge(output, SIMULATOR, "--only=stream", "--only=kernel", TBK_CUDA_NVRTC=missing)
     assert done.code == 0, done.stdout
     assert done.results().counts()["unsupported"] > 0
+
+
+def test_the_seed_of_the_simulator_stands_in_the_command_of_a_test(output: Path) -> None:
+    steered = "scheduler=seeded,seed=7"
+    for given, begins in (
+        (steered, f"env TBK_CUDA_SIMULATOR={steered} tbk-run "),
+        ("", "tbk-run "),
+    ):
+        done = judge(output, SIMULATOR, "--only=DEV-001", TBK_CUDA_SIMULATOR=given)
+        assert done.code == 0, done.stdout
+        assert all(one["replay"].startswith(begins) for one in done.results().tests)

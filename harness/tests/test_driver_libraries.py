@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from ctypes.util import find_library
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,19 @@ def test_a_bad_driver_is_told_in_one_line(
     done = run(backend, output, f"-b{option}={bad[0]}")
     assert done.code == 5
     assert f"counts no device: 0 devices: {begins}{bad[1]}" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.skipif(find_library("OpenCL") is None, reason="there is no OpenCL loader")
+@pytest.mark.parametrize("listed", ["", "/nowhere/libdriver.so", str(GOOD)])
+def test_where_opencl_has_no_driver_the_line_says_where_it_looked(
+    output: Path, tmp_path: Path, listed: str
+) -> None:
+    if listed:
+        (tmp_path / "driver.icd").write_text(listed + "\n")
+    done = run(OPENCL, output, env={"OCL_ICD_VENDORS": str(tmp_path)})
+    assert done.code == 5
+    assert f"there is none in {tmp_path}, or it fails" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 

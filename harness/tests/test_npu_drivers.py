@@ -113,6 +113,20 @@ def test_without_lists_nothing_is_offered_that_takes_one(tmp_path: Path, name: s
     assert "launch" not in done.stdout
 
 
+def test_what_is_called_of_an_older_driver_fails_at_each_call(tmp_path: Path) -> None:
+    """As ctest's npu-faults does of a whole driver; most of the time reports are waited for."""
+    (tmp_path / SIMULATOR.name).symlink_to(SIMULATOR.resolve())
+    driver = LIB / "libtbk_npu_shim.so"
+    for member in ("launch_host_function", "stream_create_config", "malloc_align32"):
+        driver = without(driver, OPTIONAL[member], tmp_path)
+    done = subprocess.run(
+        [LIB.parent / "bin/tbk-npu-faults", NPU, driver, SIMULATOR, "--older"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[-1].endswith(" checks, 0 failures")
+
+
 def test_an_operator_without_both_phases_is_not_offered(output: Path, tmp_path: Path) -> None:
     driver = without(SIMULATOR, "aclnnMm", tmp_path)
     done = run(NPU, output, f"-bdriver={driver}", "--only", "kernel")

@@ -40,12 +40,13 @@ static bool is_gone(acl_context context) {
   return gone;
 }
 
+/* Sets it also where the thread has that handle: it may be of before a reset by another thread. */
 acl_result npu_context_swap(acl_context context, npu_entry_t* out_entry) {
   acl_context before;
   acl_result result = current(&before);
   if (result != ACL_OK) return result;
   out_entry->saved = before == context ? NULL : before;
-  return before == context ? ACL_OK : npu_acl()->set_context(context);
+  return npu_acl()->set_context(context);
 }
 
 acl_result npu_context_put_back(const npu_entry_t* entry) {

@@ -7,6 +7,7 @@
  */
 #include <driver/library.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "opencl.h"
@@ -132,6 +133,15 @@ static void count_platform(tbk_instance_t* self, cl_platform platform, char* why
   }
 }
 
+/* Where the loader looks for drivers: both of the usual ones take this variable. */
+static void tell_no_driver(cl_int result, char* text, size_t size) {
+  const char* stated = getenv("OCL_ICD_VENDORS");
+  const char* place = stated != NULL && stated[0] != '\0' ? stated : "/etc/OpenCL/vendors";
+  snprintf(text, size,
+           "the OpenCL loader knows no driver (%s): there is none in %.300s, or it fails",
+           opencl_error_name(result), place);
+}
+
 static void count(tbk_instance_t* self) {
   char text[512] = "the OpenCL drivers have no device";
   const char* why = opencl_driver_load(&self->driver, self->options.library, text, sizeof text);
@@ -139,11 +149,7 @@ static void count(tbk_instance_t* self) {
   cl_uint platform_count = 0;
   if (why == NULL) {
     const cl_int result = self->driver.clGetPlatformIDs(MAX_PLATFORMS, platforms, &platform_count);
-    if (result != CL_OK || platform_count == 0)
-      snprintf(text, sizeof text,
-               "the OpenCL loader knows no driver (%s): there is none in /etc/OpenCL/vendors, "
-               "or it fails",
-               opencl_error_name(result));
+    if (result != CL_OK || platform_count == 0) tell_no_driver(result, text, sizeof text);
     for (cl_uint i = 0; result == CL_OK && i < platform_count && i < MAX_PLATFORMS; i++)
       count_platform(self, platforms[i], text, sizeof text);
   }

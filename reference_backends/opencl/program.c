@@ -18,16 +18,34 @@ struct opencl_program {
   char reason[200];
 };
 
+/* What the compiler says; NULL with the reason. A driver gives no part of a log that does not fit. */
+static char* read_log(const opencl_device_t* device, cl_program program, cl_int* out_result) {
+  const opencl_driver_t* driver = &device->instance->driver;
+  size_t size = 0;
+  *out_result =
+      driver->clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+  char* text = *out_result == CL_OK ? calloc(1, size + 1) : NULL;
+  if (*out_result == CL_OK && text == NULL) *out_result = CL_OUT_OF_HOST_MEMORY;
+  if (*out_result == CL_OK)
+    *out_result =
+        driver->clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, size, text, NULL);
+  if (*out_result == CL_OK) return text;
+  free(text);
+  return NULL;
+}
+
 /* The first line of what the compiler says; all of it goes to the host's log. */
 static void tell_log(opencl_device_t* device, opencl_program_t* program, cl_int failure) {
-  char text[4096] = "";
-  const cl_int result = device->instance->driver.clGetProgramBuildInfo(
-      program->program, device->id, CL_PROGRAM_BUILD_LOG, sizeof text - 1, text, NULL);
-  if (result != CL_OK) snprintf(text, sizeof text, "no log: %s", opencl_error_name(result));
-  driver_log(&device->instance->host, TBK_LOG_WARNING, "compiling %s: %s: %s", program->name,
-             opencl_error_name(failure), text);
-  text[strcspn(text, "\n")] = '\0';
-  snprintf(program->reason, sizeof program->reason, "%s: %.150s", opencl_error_name(failure), text);
+  cl_int result;
+  char* text = read_log(device, program->program, &result);
+  const char *why = opencl_error_name(failure), *said = text != NULL ? text : "no log: ";
+  const char* more = text != NULL ? "" : opencl_error_name(result);
+  driver_log(&device->instance->host, TBK_LOG_WARNING, "compiling %s: %s: %s%s", program->name, why,
+             said, more);
+  const int length = (int)strcspn(said, "\n");
+  snprintf(program->reason, sizeof program->reason, "%s: %.*s%s", why, length < 150 ? length : 150,
+           said, more);
+  free(text);
 }
 
 static cl_int compile(opencl_device_t* device, opencl_program_t* program, const char* text,

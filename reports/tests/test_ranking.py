@@ -148,6 +148,15 @@ def test_what_was_seen_is_held_against_what_the_clause_promises() -> None:
     assert (fits(hang), fits(refused), fits(named)) == (1.0, -0.5, 1.0)
 
 
+def test_a_call_that_went_through_speaks_against_what_follows_an_error() -> None:
+    through = case(1, "ERR-001", "memory_alloc", "fail", label="On error", expected="an error",
+                   seen="OK from memory_alloc")  # fmt: skip
+    written = case(2, "ERR-001", "memory_alloc", "fail", label="On error", expected="0", seen="7")
+    early = case(3, "ERR-006", "stream_query", "fail", label="On error", expected="NOT_READY",
+                 seen="OK")  # fmt: skip
+    assert (fits(through), fits(written), fits(early)) == (-1.0, 0.0, 0.0)
+
+
 def test_crashes_in_one_call_are_one_cause_whatever_their_clauses() -> None:
     tests = [case(at, f"STR-00{at}", f"upload {name}", "crash", cause="crash/body/SIGSEGV/in fill")
              for at, name in enumerate(("memory_alloc", "download", "fill"), 1)]  # fmt: skip
@@ -165,6 +174,22 @@ def test_of_what_it_names_an_error_a_clause_is_suspected_with_one() -> None:
     evidence = gather([*PASSING, *tests])
     assert evidence.suspect(tests[:1]) == "memory_alloc"
     assert evidence.suspect(tests[1:]) == "memory_alloc with an error"
+
+
+def test_of_what_it_says_0_a_clause_is_suspected_with_nothing_where_that_is_meant() -> None:
+    asked_of = frozenset({"memory_alloc", "memory_alloc with nothing"})
+    texts = (
+        "size 0 succeeds.",
+        "0 is accepted.",
+        "it is not 0.",
+        "bytes from 0 to size - 1.",
+        "0 <= it.",
+    )
+    tests = [case(at, f"MEM-00{at}", "memory_alloc", "fail", asked=asked_of, clause_text=text)
+             for at, text in enumerate(texts, 1)]  # fmt: skip
+    evidence = gather([*PASSING, *tests])
+    meant = [evidence.suspect([test]).endswith("with nothing") for test in tests]
+    assert meant == [True, True, False, False, False]
 
 
 def test_a_failure_is_held_against_the_clause_of_its_check_where_that_fails_by_itself() -> None:
@@ -353,35 +378,3 @@ def test_a_wrong_result_breaks_no_promise_to_take_a_call() -> None:
     # What is accepted and does nothing may be accepted and do something.
     nothing = "0 is accepted and does nothing."
     assert fits(case(4, "MEM-014", "launch", "fail", clause_text=nothing, seen="0x01")) == 0.0
-
-
-def of_torch(
-    index: int, clause: str, bases: str = "", verdict: str = "pass", **more: object
-) -> Test:
-    stands_on = frozenset(bases.split())
-    return case(index, clause, clause, verdict, layer="torch", bases=stands_on,
-                asked=stands_on | {clause}, about=(clause,), **more)  # fmt: skip
-
-
-def test_in_pytorchs_layer_what_others_build_on_comes_first_and_they_are_folded() -> None:
-    gradient = of_torch(1, "AGD-501", "OPS-520 CPY-501 DEV-504", "fail")
-    copy = of_torch(2, "CPY-501", "DEV-504", "fail")
-    values = of_torch(3, "OPS-520", "CPY-501 DEV-504", "fail")
-    sound = of_torch(4, "DEV-504")
-    tests = [gradient, copy, values, sound]
-    found = causes(tests[:3], among=tests)
-    assert [(one.clauses, len(one.following)) for one in found] == [(("CPY-501",), 2)]
-
-
-def test_in_pytorchs_layer_nothing_follows_from_a_base_that_holds() -> None:
-    values = of_torch(1, "OPS-520", "CPY-501", "fail")
-    gradient = of_torch(2, "AGD-501", "CPY-501", "fail")
-    tests = [values, gradient, *(of_torch(at, "CPY-501") for at in range(3, 6))]
-    assert len(causes(tests[:2], among=tests)) == 2
-
-
-def test_the_c_layer_comes_before_pytorchs_which_says_nothing_of_it() -> None:
-    of_c = case(5, "CPY-018", "memory_alloc fill", "fail")
-    deep = [of_torch(at, "CPY-501", "", "fail") for at in range(1, 4)]
-    found = causes([*deep, of_c], among=[*PASSING, *deep, of_c])
-    assert [one.first.layer for one in found] == ["c", "torch"]

@@ -208,6 +208,26 @@ static void a_free_gives_back_to_the_device_that_it_names(tbk_fixture_t* fx) {
   }
 }
 
+/* The check and the opening are one step: of all that open a device at a time, one has. */
+static void open_at_once(tbk_fixture_t* fx, worker_t* worker) {
+  const tbk_status_t status = fx->core->device_open(fx->self, fx->device, &fx->error);
+  *worker->seen = status == TBK_OK;
+  if (status != TBK_OK) CHECK_STATUS(TBK_INVALID_STATE, status);
+}
+
+static void one_of_several_threads_opens_a_device(tbk_fixture_t* fx) {
+  const uint64_t enough = fx_now_ns() + FX_PATIENCE_NS / 8; /* to open may take seconds */
+  for (int turn = 0; turn < 12 && (turn == 0 || fx_now_ns() < enough); ++turn) {
+    worker_t* workers = workers_make(fx, open_at_once);
+    int opened = 0;
+    workers_run(fx, workers);
+    for (int i = 0; i < WORKERS; ++i)
+      opened += *workers[i].seen;
+    CHECK_EQUAL(1, opened);
+    if (opened > 0) CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
+  }
+}
+
 /* Two threads to each device. */
 static void threads_use_different_devices_at_the_same_time(tbk_fixture_t* fx) {
   worker_t* workers = workers_make(fx, ask_and_copy);
@@ -229,6 +249,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("THR-001", "two_devices", 0, threads_copy_on_the_second_device_at_the_same_time),
     TBK_CASE("THR-001", NULL, 0, an_error_stays_with_the_thread_that_made_it),
     TBK_CASE("THR-001", "stream", 0, threads_make_and_destroy_streams_at_the_same_time),
+    TBK_CASE("DEV-017", NULL, TBK_CASE_CLOSED, one_of_several_threads_opens_a_device),
     TBK_CASE("THR-002", NULL, 0, threads_allocate_and_free_at_the_same_time),
     TBK_CASE("THR-002", "two_devices", 0, threads_allocate_and_free_on_the_second_device),
     TBK_CASE("THR-002", "pinned", 0, threads_pin_and_unpin_at_the_same_time),

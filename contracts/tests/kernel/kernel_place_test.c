@@ -57,6 +57,25 @@ static void a_long_output_may_be_an_input(tbk_fixture_t* fx) {
   CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
 }
 
+/* A matrix by itself transposed: what is kept by memory alone is one of them. */
+static void check_shared(tbk_fixture_t* fx, operator_id_t id) {
+  static const tensor_layout_t layouts[] = {TENSOR_PLAIN, TENSOR_TURNED, TENSOR_ROWS};
+  static const int64_t side[] = {3, 17, 64};
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
+    const int64_t sizes[3] = {side[i], side[i], side[i]};
+    form_t form = form_of(id, layouts[i], TENSOR_PLAIN);
+    form.rank = 2;
+    form.sizes = sizes;
+    form.shared = true;
+    if (form_has_inputs(id) && fx->properties.max_rank >= 2) form_run(fx, &form);
+  }
+}
+
+static void two_inputs_may_be_one_memory(tbk_fixture_t* fx) {
+  operation_for_each(fx, check_shared);
+  CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
+}
+
 /* -------------------------------------------------------------------------------------- gaps --- */
 
 /* Elements narrower and wider than a word, every second one. */
@@ -108,6 +127,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("KRN-006", "kernel", 0, an_output_may_be_an_input),
     TBK_CASE("KRN-113", "kernel", 0, an_output_may_be_a_strided_input),
     TBK_CASE("KRN-113", "kernel", 0, a_long_output_may_be_an_input),
+    TBK_CASE("KRN-112", "kernel", 0, two_inputs_may_be_one_memory),
     TBK_CASE("KRN-116", "kernel", 0, nothing_between_the_elements_is_written),
     TBK_CASE("KRN-116", "kernel", 0, nothing_between_the_rows_is_written),
     TBK_CASE("KRN-116", "kernel", 0, nothing_beside_a_column_is_written),

@@ -2,11 +2,13 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans: a launch waits for its stream, and its work outlives the plan.
+ * Plans: a launch waits for its stream, its work outlives the plan, and two threads may run one.
  */
 #include "behind.h"
 #include "planned.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static void upload_launch(tbk_fixture_t* fx, void* argument) {
@@ -80,8 +82,67 @@ static void work_of_a_destroyed_plan_runs_to_its_end(tbk_fixture_t* fx) {
   check_behind(fx, upload_launch_destroy, true);
 }
 
+/* --------------------------------------------------------------- one plan, two threads --------- */
+
+enum { RUNNERS = 2, RUNS = 4 };
+
+typedef struct runner {
+  tbk_fixture_t fx; /* for an error buffer of its own */
+  planned_t* on;
+  atomic_int* waiting;
+} runner_t;
+
+static void run_once(void* argument) {
+  runner_t* runner = argument;
+  atomic_fetch_sub(runner->waiting, 1);
+  while (atomic_load(runner->waiting) > 0)
+    sched_yield();
+  tbk_fixture_t* fx = &runner->fx;
+  CHECK_OK(planned_launch(fx, runner->on, NULL));
+}
+
+/* Each run with outputs that are poison before, so that what the other one writes for it is missed. */
+static void run_together(tbk_fixture_t* fx, planned_t* const* planned, atomic_int* waiting) {
+  tbk_thread_t* threads[RUNNERS];
+  runner_t* runners = (runner_t*)(void*)fx_zeros(fx, RUNNERS * sizeof *runners);
+  atomic_store(waiting, RUNNERS);
+  for (int i = 0; i < RUNNERS; ++i) {
+    const operation_t* operation = &planned[i]->operation;
+    fx_upload(fx, operation->output.memory, operation->poison, operation->output.block_bytes);
+    runners[i] = (runner_t){*fx, planned[i], waiting};
+  }
+  for (int i = 0; i < RUNNERS; ++i)
+    threads[i] = fx_thread(fx, run_once, &runners[i]);
+  for (int i = 0; i < RUNNERS; ++i)
+    fx_join(fx, threads[i]);
+  for (int i = 0; i < RUNNERS; ++i)
+    OPERATION_CHECK(fx, &planned[i]->operation);
+}
+
+static void check_together(tbk_fixture_t* fx, operator_id_t id) {
+  atomic_int* waiting = (atomic_int*)(void*)fx_zeros(fx, sizeof *waiting);
+  planned_t* planned[RUNNERS];
+  tbk_plan_t* own[RUNNERS];
+  for (int i = 0; i < RUNNERS; ++i) {
+    planned[i] = planned_make(fx, id);
+    own[i] = planned[i]->plan;
+    planned[i]->plan = own[0];
+  }
+  for (int i = 0; i < RUNS; ++i)
+    run_together(fx, planned, waiting);
+  for (int i = 0; i < RUNNERS; ++i) {
+    planned[i]->plan = own[i];
+    planned_destroy(fx, planned[i]);
+  }
+}
+
+static void two_threads_run_one_plan_at_a_time(tbk_fixture_t* fx) {
+  planned_for_each(fx, check_together);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("STR-001", "prepare stream", 0, a_plan_waits_for_earlier_work_of_its_stream),
     TBK_CASE("KRN-017", "prepare stream", 0, work_of_a_destroyed_plan_runs_to_its_end),
+    TBK_CASE("THR-001", "prepare", 0, two_threads_run_one_plan_at_a_time),
 };
 TBK_SUITE(kernel_plan_order);

@@ -76,12 +76,15 @@ static void no_bytes_can_be_allocated_on_the_second_device(tbk_fixture_t* fx) {
   no_bytes_can_be_allocated_and_freed(fx);
 }
 
-/* Blocks of mixed sizes, all alive at once, each with contents of its own. */
+/* Blocks of mixed sizes, all alive at once, each with contents of its own. Some have a size of which
+ * another one lives already: an allocator keeps its pieces by size. */
 static void check_disjoint(tbk_fixture_t* fx) {
   block_t blocks[30]; /* of the 32 that a device has at the least */
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
     block_make(fx, &blocks[i],
-               i < range_size_count - 1 ? range_size(fx, i) : 1 + fx_random(fx) % 8192);
+               i < range_size_count - 1 ? range_size(fx, i)
+               : i % 2 == 0             ? blocks[i - 1 - i % 3].size
+                                        : 1 + fx_random(fx) % 8192);
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
     BLOCK_CHECK(fx, &blocks[i]);
 }
@@ -118,7 +121,8 @@ static void devices_share_no_byte(tbk_fixture_t* fx) {
     BLOCK_CHECK(fx, &first[i]);
 }
 
-/* A random sequence of allocations and frees: whatever is alive keeps its contents. */
+/* A random sequence of allocations and frees, every second one of one size: whatever is alive keeps its
+ * contents. */
 static void reused_memory_is_not_shared(tbk_fixture_t* fx) {
   enum { SLOTS = 12, STEPS = 120 };
   block_t slots[SLOTS] = {{0}};
@@ -128,7 +132,8 @@ static void reused_memory_is_not_shared(tbk_fixture_t* fx) {
       BLOCK_CHECK(fx, block);
       block_drop(fx, block);
     } else {
-      block_make(fx, block, 1 + fx_random(fx) % (step % 10 == 0 ? 70000 : 3000));
+      block_make(fx, block,
+                 step % 2 == 1 ? 2048 : 1 + fx_random(fx) % (step % 10 == 0 ? 70000 : 3000));
     }
   }
   for (int i = 0; i < SLOTS; ++i)

@@ -5,6 +5,10 @@
  * Streams and the queues of the driver behind them.
  */
 #include "stream_native.h"
+
+#include <stdatomic.h>
+
+#include "gate.h"
 #include "order.h"
 
 void from_native_refuses_a_missing_out(tbk_fixture_t* fx) {
@@ -86,4 +90,27 @@ void destroying_a_twin_leaves_the_native_queue(tbk_fixture_t* fx) {
     CHECK_OK(fx->stream->stream_query(fx->self, stream, &fx->error));
     CHECK_OK(fx->stream->stream_query(fx->self, stream, &fx->error));
   }
+}
+
+static void count(void* argument) {
+  atomic_fetch_add((atomic_int*)argument, 1);
+}
+
+/* A callback of one of them, behind what only the other one was given. */
+void callbacks_of_twins_share_one_order(tbk_fixture_t* fx) {
+  for (int from_twin = 0; from_twin < 2; ++from_twin) {
+    atomic_int* ran = (atomic_int*)(void*)fx_zeros(fx, sizeof *ran);
+    tbk_gate_t gate;
+    tbk_stream_t* stream = fx_stream(fx);
+    tbk_stream_t* twin = native_twin(fx, stream);
+    fx_adopt_stream(fx, twin);
+    gate_close(fx, &gate, from_twin ? twin : stream);
+    tbk_stream_t* other = from_twin ? stream : twin;
+    CHECK_OK(fx->callback->callback_enqueue(fx->self, other, count, ran, &fx->error));
+    if (gate_is_closed(&gate)) CHECK_EQUAL(0, atomic_load(ran));
+    gate_open(fx, &gate);
+    fx_synchronize(fx, other);
+    CHECK_EQUAL(1, atomic_load(ran));
+  }
+  gate_shows(fx);
 }

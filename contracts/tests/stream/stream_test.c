@@ -335,6 +335,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("STR-029", "stream native_handle from_native", 0, native_work_is_ordered_before_work),
     TBK_CASE("STR-029", "stream native_handle from_native two_devices", 0,
              native_work_is_ordered_on_second_device),
+    TBK_CASE("STR-029", "callback native_handle from_native", 0, callbacks_of_twins_share_one_order),
     TBK_CASE("STR-030", "stream native_handle from_native", 0, destroying_a_twin_leaves_the_native_queue),
 };
 /* clang-format on */

@@ -65,7 +65,7 @@ SWEEP_SHARED_DIMENSION(kernel_reduced_axis, "over", {"all", 0}, {"list", -1}, {"
                        {"0,1", 3}, {"2", 4}, {"0,2", 5});
 SWEEP_SHARED_DIMENSION(kernel_keep_axis, "keepdim", {"no", 0}, {"yes", 1});
 SWEEP_SHARED_DIMENSION(kernel_scalar_axis, "scalar", {"ordinary", 0}, {"least", 1}, {"most", 2},
-                       {"odd", 3}, {"special", 4}, {"beyond", 5}, {"0", 6});
+                       {"odd", 3}, {"special", 4}, {"beyond", 5}, {"0", 6}, {"true", 7});
 SWEEP_SHARED_DIMENSION(kernel_how_axis, "by", {"launch", 0}, {"plan", 1});
 
 /* --------------------------------------------------------------------- what may be combined ---- */
@@ -91,6 +91,7 @@ static int64_t fan_in(const kernel_shape_t* shape, operator_id_t id) {
 static bool scalar_fits(operator_id_t id, const number_type_t* type, int64_t scalar,
                         int64_t values) {
   if (scalar == 0) return true;
+  if (scalar == 7) return values == VALUES_EXACT; /* of the kind BOOL, which counts as 1 */
   if (id == OPERATOR_ADD) {
     bool exact = values == VALUES_EXACT && !type->is_complex;
     if (type->digits == 0) return exact && type->size >= 4 && scalar < 4;

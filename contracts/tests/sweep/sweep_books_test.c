@@ -64,12 +64,89 @@ static void streams_can_be_made_ever_again(tbk_fixture_t* fx) {
   come_and_go(fx, BOOK_STREAMS, MANY_TURNS, MUCH_NS);
 }
 
+static void streams_of_a_native_handle_can_be_made_a_thousand_times(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_NATIVE, TURNS, SOME_NS);
+}
+
 static void events_can_be_made_a_thousand_times(tbk_fixture_t* fx) {
   come_and_go(fx, BOOK_EVENTS, TURNS, SOME_NS);
 }
 
 static void events_can_be_made_ever_again(tbk_fixture_t* fx) {
   come_and_go(fx, BOOK_EVENTS, MANY_TURNS, MUCH_NS);
+}
+
+/* ------------------------------------------------------------------ given back by another ------- */
+
+typedef struct giver {
+  tbk_fixture_t fx; /* for an error buffer of its own */
+  book_t* book;
+} giver_t;
+
+static void give_all(void* argument) {
+  giver_t* giver = argument;
+  book_give_all(&giver->fx, giver->book);
+}
+
+static void give_elsewhere(tbk_fixture_t* fx, book_kind_t kind, size_t most) {
+  enum { ROUNDS = 3 };
+  giver_t* giver = (giver_t*)(void*)fx_zeros(fx, sizeof *giver);
+  book_open(fx, &book, kind, most);
+  for (int round = 0; round < ROUNDS; round++) {
+    book_take_all(fx, &book);
+    *giver = (giver_t){*fx, &book};
+    fx_join(fx, fx_thread(fx, give_all, giver));
+  }
+  BOOK_CHECK(fx, &book, ROUNDS, "given back by another thread");
+}
+
+static void what_another_thread_gives_back_can_be_had_again(tbk_fixture_t* fx) {
+  give_elsewhere(fx, BOOK_MEMORY, 2 * PIECES);
+}
+
+static void pinned_memory_that_another_thread_gives_back_can_be_had_again(tbk_fixture_t* fx) {
+  give_elsewhere(fx, BOOK_PINNED, 2 * PIECES);
+}
+
+static void memory_of_a_stream_that_another_thread_gives_back_can_be_had_again(tbk_fixture_t* fx) {
+  give_elsewhere(fx, BOOK_STREAM_MEMORY, 2 * PIECES);
+}
+
+static void streams_that_another_thread_destroys_can_be_made_again(tbk_fixture_t* fx) {
+  give_elsewhere(fx, BOOK_STREAMS, BOOK_MOST);
+}
+
+static void events_that_another_thread_destroys_can_be_made_again(tbk_fixture_t* fx) {
+  give_elsewhere(fx, BOOK_EVENTS, BOOK_MOST);
+}
+
+/* ------------------------------------------------------------------ what the device tells ------- */
+
+static uint64_t told_free(tbk_fixture_t* fx) {
+  uint64_t free_bytes = 0, total_bytes = 0;
+  CHECK_OK(fx->core->memory_info(fx->self, fx->device, &free_bytes, &total_bytes, &fx->error));
+  return free_bytes;
+}
+
+/* One piece at a time. A pool may keep what was freed, once; others may take some, but hardly half. */
+static void tell_after(tbk_fixture_t* fx, book_kind_t kind) {
+  enum { ROUNDS = 2 * PIECES };
+  uint64_t first = 0, last = 0;
+  book_open(fx, &book, kind, 1);
+  for (int round = 0; round < ROUNDS; round++) {
+    book_take_all(fx, &book);
+    book_give_all(fx, &book);
+    last = told_free(fx);
+    if (round == 0) first = last;
+  }
+  CHECK_SAID(last >= first / 2, "about as much free as after the first time",
+             "%llu bytes, then %llu after %d times", (unsigned long long)first,
+             (unsigned long long)last, ROUNDS);
+}
+
+static void what_comes_and_goes_is_told_as_free(tbk_fixture_t* fx) {
+  tell_after(fx, BOOK_MEMORY);
+  if (book_is_kept(fx, BOOK_STREAM_MEMORY)) tell_after(fx, BOOK_STREAM_MEMORY);
 }
 
 /* ---------------------------------------------------------------------------------- refusals ---- */
@@ -180,8 +257,17 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PIN-009", "pinned", TBK_CASE_THOROUGH, pinned_memory_can_be_had_ever_again),
     TBK_CASE("STR-006", "stream", 0, streams_can_be_made_a_thousand_times),
     TBK_CASE("STR-006", "stream", TBK_CASE_THOROUGH, streams_can_be_made_ever_again),
+    TBK_CASE("STR-030", "stream native_handle from_native", 0,
+             streams_of_a_native_handle_can_be_made_a_thousand_times),
     TBK_CASE("EVT-003", "event", 0, events_can_be_made_a_thousand_times),
     TBK_CASE("EVT-003", "event", TBK_CASE_THOROUGH, events_can_be_made_ever_again),
+    TBK_CASE("MEM-012", NULL, ALONE, what_another_thread_gives_back_can_be_had_again),
+    TBK_CASE("SOM-009", "async_memory", ALONE,
+             memory_of_a_stream_that_another_thread_gives_back_can_be_had_again),
+    TBK_CASE("PIN-009", "pinned", 0, pinned_memory_that_another_thread_gives_back_can_be_had_again),
+    TBK_CASE("STR-006", "stream", 0, streams_that_another_thread_destroys_can_be_made_again),
+    TBK_CASE("EVT-003", "event", 0, events_that_another_thread_destroys_can_be_made_again),
+    TBK_CASE("MEM-019", "memory_info", ALONE, what_comes_and_goes_is_told_as_free),
     TBK_CASE("ERR-001", NULL, ALONE, refusals_cost_nothing),
     TBK_CASE("MEM-009", NULL, ALONE, memory_in_pieces_is_refused_for_nothing),
     TBK_CASE("DEV-022", "stream", CLOSED, as_many_streams_can_be_made_after_a_close_in_use),

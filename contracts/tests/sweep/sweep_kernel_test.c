@@ -20,6 +20,10 @@ static void set_scalar(operation_t* operation, int64_t kind) {
   const number_type_t* type = operation->output.type;
   int bits = 8 * (int)type->size;
   if (kind == 0) return;
+  if (kind == 7) {
+    operation->scalar = (tbk_scalar_t){TBK_SCALAR_BOOL, 1, 0, 0};
+    return;
+  }
   if (type->is_complex) { /* each part is taken as it is */
     operation->scalar =
         (tbk_scalar_t){TBK_SCALAR_COMPLEX, 0, special[operation->output.count % 2], 2};

@@ -91,6 +91,18 @@ static void make_pointwise(tbk_fixture_t* fx, operation_t* operation) {
     tensor_make(fx, &operation->output, form->dtype, form->rank, form->sizes, form->output);
 }
 
+/* Of sizes that are all equal. What is written last counts, and few bits suffice for both. */
+static void make_shared(operation_t* operation) {
+  for (int i = operation->form.id == OPERATOR_WHERE ? 2 : 1; i < operation->input_count; ++i) {
+    const tensor_t* from = &operation->inputs[i - 1];
+    tensor_t* to = &operation->inputs[i];
+    *to = *from;
+    for (int32_t k = 0; k < from->rank; ++k)
+      to->strides[k] = from->strides[from->rank - 1 - k];
+  }
+  operation->narrow_first = false;
+}
+
 /* The output is this input: the same block, and the input's contents to begin with. */
 static void make_alias(tbk_fixture_t* fx, operation_t* operation) {
   bool all = operation->form.alias == ALIAS_ALL;
@@ -112,14 +124,18 @@ void operation_lay_out(tbk_fixture_t* fx, operation_t* operation, const form_t* 
     make_mm(fx, operation);
   else
     make_pointwise(fx, operation);
+  if (form->shared) make_shared(operation);
   oracle_scalar(fx, operation);
   for (int i = 0; i < operation->input_count; ++i)
     oracle_inputs(fx, operation, i);
 }
 
 void operation_ready(tbk_fixture_t* fx, operation_t* operation) {
-  for (int i = 0; i < operation->input_count; ++i)
-    tensor_upload(fx, &operation->inputs[i]);
+  for (int i = 0; i < operation->input_count; ++i) {
+    tensor_t* input = &operation->inputs[i];
+    if (i > 0 && input->model == input[-1].model) input->memory = input[-1].memory;
+    tensor_upload(fx, input);
+  }
   if (operation->poison != NULL)
     memcpy(operation->output.model, operation->poison, operation->output.block_bytes);
   if (operation->form.alias != 0)

@@ -52,6 +52,7 @@ typedef struct form {
   tensor_layout_t output;
   values_t values;
   int alias;           /* 0, or 1 + the input that the output is, or ALIAS_ALL */
+  bool shared;         /* inputs of one dtype are one memory: each the last one, turned */
   uint32_t reduced;    /* sum: bit k means dimension k; 0 means all, by an absent list */
   bool empty_dim_list; /* sum: all, by a list without items */
   bool keepdim;

@@ -50,6 +50,7 @@ void tbk_resources_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_ca
   resources.busy[0] = resources.busy[1] = 0;
   resources.session = session;
   resources.second_open = 0;
+  resources.was_closed = false;
   resources.tolerant = row != NULL && injects_errors(row->needs);
   resources.by_gates = 0;
   resources.evidence = TBK_PROVEN;
@@ -127,7 +128,9 @@ tbk_status_t fx_reopen(tbk_fixture_t* fx, int32_t device) {
   return tbk_device_open_timed(fx->backend, device, &fx->error);
 }
 
+/* Refused after a close, it is the close that is broken. */
 void fx_open(tbk_fixture_t* fx) {
+  TBK_CHECKS(fx->resources->was_closed ? "DEV-022" : NULL);
   HELPER_OK(tbk_session_open(fx->resources->session, &fx->error));
   tbk_fixture_opened(fx, fx->resources->session);
 }
@@ -140,6 +143,7 @@ void fx_close(tbk_fixture_t* fx) {
 /* Given back at once: after the next open the same handles may stand for something new. */
 void fx_disown_device(tbk_fixture_t* fx) {
   fx->resources->session->device_open = 0;
+  fx->resources->was_closed = true;
   tbk_resources_give_back(fx);
 }
 

@@ -21,11 +21,22 @@ bool book_is_kept(const tbk_fixture_t* fx, book_kind_t kind) {
       return fx->pinned != NULL;
     case BOOK_STREAMS:
       return fx->stream != NULL;
+    case BOOK_NATIVE:
+      if (!TBK_HAS(fx->stream, tbk_stream_ops_t, stream_native_handle)) return false;
+      return TBK_HAS(fx->stream, tbk_stream_ops_t, stream_from_native);
     case BOOK_EVENTS:
       return fx->event != NULL;
     default:
       return true;
   }
+}
+
+static tbk_status_t take_native(tbk_fixture_t* fx, const book_t* book, tbk_stream_t** out_stream) {
+  void* native = NULL;
+  const tbk_status_t status =
+      fx->stream->stream_native_handle(fx->self, book->stream, &native, &fx->error);
+  if (status != TBK_OK) return status;
+  return fx->stream->stream_from_native(fx->self, fx->device, native, out_stream, &fx->error);
 }
 
 tbk_status_t book_take(tbk_fixture_t* fx, book_t* book) {
@@ -40,6 +51,8 @@ tbk_status_t book_take(tbk_fixture_t* fx, book_t* book) {
     status = fx->pinned->pinned_alloc(fx->self, fx->device, book->size, &piece->pinned, &fx->error);
   else if (book->kind == BOOK_STREAMS)
     status = fx->stream->stream_create(fx->self, fx->device, 0, &piece->stream, &fx->error);
+  else if (book->kind == BOOK_NATIVE)
+    status = take_native(fx, book, &piece->stream);
   else
     status = fx->event->event_create(fx->self, fx->device, 0, &piece->event, &fx->error);
   book->count += status == TBK_OK;
@@ -54,7 +67,7 @@ void book_give(tbk_fixture_t* fx, book_t* book) {
     CHECK_OK(fx->async_memory->async_free(fx->self, book->stream, piece->memory, &fx->error));
   else if (book->kind == BOOK_PINNED)
     fx->pinned->pinned_free(fx->self, piece->pinned);
-  else if (book->kind == BOOK_STREAMS)
+  else if (book->kind == BOOK_STREAMS || book->kind == BOOK_NATIVE)
     fx->stream->stream_destroy(fx->self, piece->stream);
   else
     fx->event->event_destroy(fx->self, piece->event);
@@ -85,7 +98,7 @@ static void find_size(tbk_fixture_t* fx, book_t* book) {
 
 void book_open(tbk_fixture_t* fx, book_t* book, book_kind_t kind, size_t most) {
   *book = (book_t){.kind = kind};
-  if (kind == BOOK_STREAM_MEMORY) book->stream = fx_stream(fx);
+  if (kind == BOOK_STREAM_MEMORY || kind == BOOK_NATIVE) book->stream = fx_stream(fx);
   find_size(fx, book);
   const uint64_t end = fx_now_ns() + OPENING_NS;
   while (book->count < most && book_take(fx, book) == TBK_OK && fx_now_ns() < end)
@@ -101,8 +114,9 @@ void book_take_all(tbk_fixture_t* fx, book_t* book) {
 
 bool book_check(tbk_fixture_t* fx, book_t* book, uint64_t times, const char* what,
                 tbk_here_t here) {
-  static const char* const things[BOOK_KINDS] = {"pieces of memory", "pieces of stream memory",
-                                                 "pieces of pinned memory", "streams", "events"};
+  static const char* const things[BOOK_KINDS] = {
+      "pieces of memory", "pieces of stream memory",    "pieces of pinned memory",
+      "streams",          "streams of a native handle", "events"};
   book_take_all(fx, book);
   const size_t now = book->count;
   book_give_all(fx, book);

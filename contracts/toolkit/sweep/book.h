@@ -15,6 +15,7 @@ typedef enum book_kind {
   BOOK_STREAM_MEMORY, /* the same by async_alloc, on a stream of the book */
   BOOK_PINNED,
   BOOK_STREAMS,
+  BOOK_NATIVE, /* streams of the native handle of one that the book has */
   BOOK_EVENTS,
   BOOK_KINDS
 } book_kind_t;
@@ -31,7 +32,7 @@ typedef union book_piece {
 typedef struct book {
   book_kind_t kind;
   uint64_t size;        /* of a piece of memory */
-  tbk_stream_t* stream; /* on which stream-ordered memory is had */
+  tbk_stream_t* stream; /* on which stream-ordered memory is had; of which native ones are */
   size_t had;           /* so many there were when it was opened */
   size_t count;         /* of those that are held now */
   book_piece_t pieces[BOOK_MOST];

@@ -26,7 +26,7 @@ from tbk_reports.text import line
 from tbk_reports.view import View
 from tbk_reports.words import check_words, seen_words, state_words
 
-from tbk_harness import debugger, litmus_runner, outcome, runner, tsan
+from tbk_harness import debugger, litmus_runner, outcome, runner, steering, tsan
 from tbk_harness.folder import RESULTS
 from tbk_harness.judge import Known
 from tbk_harness.near import hint
@@ -55,22 +55,25 @@ def replay_command(results: Path, tests: tuple[str, ...], *, every: bool, gdb: b
     out = outcome.console()
     again = 0
     for test in chosen:
-        if is_litmus(test):
-            again += _fails_again(test, out)
-            continue
-        command = _command(binary, test)
-        out.print(Text(shlex.join(command), style="dim"))
-        with tempfile.TemporaryDirectory(prefix="tbk-replay-") as folder:
-            output = Path(folder) / RESULTS
-            ended = runner.run(command[1:], output, environment=_environment(binary, test))
-            seen = read_results(output).tests if output.exists() else ()
-        failing = [one for one in seen if one.failed] if seen else []
-        again += bool(failing) or not seen
-        out.print(_told(test, seen, failing, ended))
+        with steering.steered(test.replay):
+            again += _fails_again(test, out) if is_litmus(test) else _runs(binary, test, out)
     left = len(failures) - len(chosen)
     more = f"; {left} more of the same causes left out: --all runs them, too" if left else ""
     out.print(Text(f"{again} of {len(chosen)} fail again{more}"))
     raise SystemExit(EXIT_FINDINGS if again else EXIT_PASS)
+
+
+def _runs(binary: Path, test: Test, out: Console) -> bool:
+    """Runs the recorded command, and tells what came of it; true unless it passes."""
+    command = _command(binary, test)
+    out.print(Text(shlex.join(command), style="dim"))
+    with tempfile.TemporaryDirectory(prefix="tbk-replay-") as folder:
+        output = Path(folder) / RESULTS
+        ended = runner.run(command[1:], output, environment=_environment(binary, test))
+        seen = read_results(output).tests if output.exists() else ()
+    failing = [one for one in seen if one.failed] if seen else []
+    out.print(_told(test, seen, failing, ended))
+    return bool(failing) or not seen
 
 
 def _fails_again(test: Test, out: Console) -> bool:
@@ -143,7 +146,7 @@ def _named(tests: Sequence[Test], word: str) -> list[Test]:
 def _command(binary: Path, test: Test) -> list[str]:
     """The recorded arguments, but never another program than tbk-run."""
     try:
-        words = tsan.without_environment(shlex.split(test.replay))
+        words = steering.without(shlex.split(test.replay))
     except ValueError:
         words = []
     if not words or Path(words[0]).name != "tbk-run":

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from tbk_reports.model import EXIT_SUITE_ERROR, EXIT_USAGE, Test
 
-from tbk_harness import locate, outcome, tsan
+from tbk_harness import locate, outcome, steering
 
 
 class _Refuses(argparse.ArgumentParser):
@@ -24,7 +24,7 @@ class _Refuses(argparse.ArgumentParser):
 
 def arguments(test: Test) -> list[str]:
     """Returns those of tbk-cunit, from the recorded command of tbk-run. Raises ValueError."""
-    words = tsan.without_environment(shlex.split(test.replay))
+    words = steering.without(shlex.split(test.replay))
     if not words or Path(words[0]).name != "tbk-run":
         raise ValueError("it has no command of tbk-run")
     parser = _Refuses(add_help=False, allow_abbrev=False)
@@ -62,4 +62,5 @@ def start(test: Test) -> NoReturn:
     batch = [] if sys.stdin.isatty() else ["-batch"]
     stack = [] if sys.stdin.isatty() else ["-ex", "thread apply all backtrace"]
     print(shlex.join(command), flush=True)
+    os.environ.update(steering.variables(test.replay))
     os.execv(gdb, [gdb, "-q", *batch, "-ex", "run", *stack, "--args", *command])  # noqa: S606

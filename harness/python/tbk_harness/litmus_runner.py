@@ -22,7 +22,7 @@ from tbk_reports.model import (
     parse_line,
 )
 
-from tbk_harness import locate, tether
+from tbk_harness import locate, steering, tether
 from tbk_harness.interruption import handed_on
 
 RESULTS = "litmus.jsonl"
@@ -131,7 +131,7 @@ def arguments_of(command: str) -> list[str] | None:
     """Returns the library and the options of a recorded command of `again`; None for any other,
     since a file that somebody sent may hold anything."""
     try:
-        words = shlex.split(command)
+        words = steering.without(shlex.split(command))
     except ValueError:
         return None
     if words[:2] != ["tbk", "litmus"] or len(words) <= LIBRARY:
@@ -145,6 +145,13 @@ def again(library: str, finding: Finding, backend_options: Sequence[str]) -> str
 
     What the library does may depend on the programs before: then it need not show alone.
     """
-    words = ["tbk", "litmus", library, f"--seed={finding.seed}", f"--first={finding.index}"]
+    words = [
+        *steering.here(),
+        "tbk",
+        "litmus",
+        library,
+        f"--seed={finding.seed}",
+        f"--first={finding.index}",
+    ]
     words += ["--programs=1"]
     return shlex.join([*words, *(f"--backend-option={one}" for one in backend_options)])

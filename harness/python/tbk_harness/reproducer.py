@@ -17,6 +17,7 @@ from tbk_reports.text import line
 from tbk_reports.view import View
 from tbk_reports.words import FOREIGN_BLAME, seen_words
 
+from tbk_harness import steering
 from tbk_harness.excerpt import PACKAGE, Excerpt, ExcerptError
 
 FOLDER = "reproducers"
@@ -117,7 +118,7 @@ def alone(test: Test, header: Mapping[str, Any]) -> str:
                 excerpt.need(f"{PACKAGE}.{source}", member)
     except ExcerptError:
         return ""
-    start, device = _start(torch)
+    start, device = _start(torch, steering.variables(test.replay))
     texts = {one.name: (one.is_package, one.text()) for one in excerpt.modules.values()}
     head = _HEAD.format(
         id=line(test.id, 200), clause=line(f"{test.clause}: {test.clause_text}", 400),
@@ -137,12 +138,13 @@ def _torch_header(header: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return found if isinstance(found, Mapping) and isinstance(found.get("torch"), Mapping) else None
 
 
-def _start(header: Mapping[str, Any]) -> tuple[str, str]:
+def _start(header: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[str, str]:
     """Statements by which PyTorch comes to know the device, and its name."""
     told, backend = header["torch"], header.get("backend")
     command = header.get("command")
     words = [str(word) for word in command] if isinstance(command, list) else []
-    lines = ["import torch"]
+    lines = [f"os.environ[{name!r}] = {text!r}" for name, text in variables.items()]
+    lines += ["import torch"]
     device = str(told.get("device") or "")
     if any(word.startswith("--torch-library") for word in words) and isinstance(backend, Mapping):
         path, options = str(backend.get("path") or ""), backend.get("options")

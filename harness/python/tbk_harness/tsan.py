@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import shutil
@@ -73,13 +72,6 @@ def environment(library: Path, runner: Path) -> dict[str, str]:
     before = os.environ.get("LD_PRELOAD", "")
     preload = f"{_preloaded(library)} {before}".strip()
     return {"TSAN_OPTIONS": options, "LD_PRELOAD": preload}
-
-
-def without_environment(words: list[str]) -> list[str]:
-    """Returns a recorded command without its variables: no file says what is preloaded."""
-    if words[:1] != ["env"]:
-        return words
-    return list(itertools.dropwhile(lambda word: "=" in word, words[1:]))
 
 
 def defaults(options: dict[str, Any]) -> dict[str, Any]:

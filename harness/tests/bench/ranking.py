@@ -112,7 +112,7 @@ def main() -> int:
     mutants = {
         str(entry["name"]): set(str(entry["clause"]).split())
         for entry in map(json.loads, listed.stdout.splitlines())
-        if entry["kind"] == "mutant"
+        if entry["kind"] == "mutant" or (given.only and entry["kind"] == "frozen")
     }
     names = given.only.read_text().split() if given.only else list(mutants)
     given.results.mkdir(parents=True, exist_ok=True)

@@ -247,7 +247,8 @@ static bool are_sizes(const matrix_t* matrix) {
   return matrix->rows >= 0 && matrix->columns >= 0 && matrix->step >= (length > 1 ? length : 1);
 }
 
-/* Scalars where the handle's mode says, and those that this simulator knows: 1 and 0. */
+/* Scalars where the handle's mode says, and those that this simulator knows: 1 and 0. Others a real library
+ * serves, so that to refuse them would let a caller compute in another way what was asked for by mistake. */
 static int check_scalars(const sim_object_t* handle, const void* alpha, const void* beta,
                          bool wide) {
   static const char call[] = "cublasGemmEx";
@@ -259,10 +260,10 @@ static int check_scalars(const sim_object_t* handle, const void* alpha, const vo
         sim_find_block(handle->context, (cu_deviceptr)(uintptr_t)scalars[i], &block);
     if (on_device != handle->blas.scalars_on_device) return BROKEN(SIM_CUBLAS_SCALARS, call);
   }
-  if (handle->blas.scalars_on_device) return CUBLAS_NOT_SUPPORTED;
+  if (handle->blas.scalars_on_device) return BROKEN(SIM_CUBLAS_OTHER, call);
   const double one = wide ? *(const double*)alpha : (double)*(const float*)alpha;
   const double none = wide ? *(const double*)beta : (double)*(const float*)beta;
-  return one == 1 && none == 0 ? CUBLAS_OK : CUBLAS_NOT_SUPPORTED;
+  return one == 1 && none == 0 ? CUBLAS_OK : BROKEN(SIM_CUBLAS_OTHER, call);
 }
 
 static bool is_computed_in(const type_t* type, int computed_in) {

@@ -91,7 +91,9 @@
   X(SIZE_ELSEWHERE, 36, SIM_UNDEFINED, 1, "Driver, cuMemHostAlloc, cuMemAllocAsync: silent",      \
     "A pinned allocation, and one of a stream, has more than 0 bytes.")                           \
   X(TIMING_CONTEXT, 37, SIM_UNDEFINED, 400, "Driver, cuEventElapsedTime: silent",                 \
-    "Time is taken between two events of one context.")
+    "Time is taken between two events of one context.")                                           \
+  X(CUBLAS_OTHER, 38, SIM_UNDEFINED, 1, "none: a limit of this simulator",                        \
+    "A product is computed with alpha 1 and beta 0, both with the host: no other is simulated.")
 
 typedef enum sim_rule {
 #define SIM_RULE_NAME(name, number, class, answer, source, sentence) SIM_##name = (number),

@@ -18,7 +18,7 @@
 
 #include "../nvrtc.h"
 
-enum { SAID = 5 };
+enum { SAID = 5, DEADLINE_S = 10, NOBODY = 65534 };
 
 static char folder[] = "/tmp/tbk-cuda-cache-XXXXXX";
 static const cuda_nvrtc_t* nvrtc;
@@ -88,6 +88,61 @@ static void a_file_that_is_spoilt_is_not_found(void) {
   }
   cuda_cache_write(key, &image);
   CU_ASSERT_TRUE(is_found(key));
+}
+
+/* It would be loaded, and run. Only root can give a file to another user. */
+static void what_others_may_have_written_is_not_found(void) {
+  const cuda_key_t key = key_of("-DADD -DOUT=6", 90, 8, true);
+  char path[4096];
+  cuda_cache_write(key, &image);
+  CU_ASSERT_TRUE_FATAL(find_file(path, sizeof path));
+  static const mode_t others[] = {S_IWGRP, S_IWOTH};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    CU_ASSERT_EQUAL(chmod(path, S_IRUSR | S_IWUSR | others[i]), 0);
+    CU_ASSERT_FALSE(is_found(key));
+  }
+  CU_ASSERT_EQUAL(chmod(path, S_IRUSR | S_IWUSR), 0);
+  CU_ASSERT_TRUE(is_found(key));
+  if (geteuid() != 0) return;
+  CU_ASSERT_EQUAL(chown(path, NOBODY, NOBODY), 0);
+  CU_ASSERT_FALSE(is_found(key));
+  cuda_cache_write(key, &image);
+  CU_ASSERT_TRUE(is_found(key));
+}
+
+static bool make_link_to_itself(const char* path) {
+  return symlink(path, path) == 0;
+}
+
+static bool make_pipe(const char* path) {
+  return mkfifo(path, S_IRUSR | S_IWUSR) == 0;
+}
+
+static bool make_folder(const char* path) {
+  return mkdir(path, S_IRWXU) == 0;
+}
+
+/* In a child with a deadline: whoever opens a pipe waits for somebody who writes. */
+static void what_is_no_file_is_not_waited_for(void) {
+  static bool (*const makers[])(const char*) = {make_link_to_itself, make_pipe, make_folder};
+  const cuda_key_t key = key_of("-DADD -DOUT=6", 90, 8, true);
+  char path[4096];
+  cuda_cache_write(key, &image);
+  CU_ASSERT_TRUE_FATAL(find_file(path, sizeof path));
+  for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+    CU_ASSERT_EQUAL(remove(path), 0);
+    CU_ASSERT_TRUE(makers[i](path));
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(DEADLINE_S);
+      _exit(is_found(key) ? 1 : 0);
+    }
+    int status = -1;
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  CU_ASSERT_EQUAL(remove(path), 0);
+  cuda_cache_write(key, &image);
 }
 
 /* A folder that cannot be: under a file, and none at all. */
@@ -170,6 +225,8 @@ static void what_was_tried_is_said(void) {
 static CU_TestInfo tests[] = {
     {"what is kept is found by its key alone", what_is_kept_is_found_by_its_key_alone},
     {"a file that is spoilt is not found", a_file_that_is_spoilt_is_not_found},
+    {"what others may have written is not found", what_others_may_have_written_is_not_found},
+    {"what is no file is not waited for", what_is_no_file_is_not_waited_for},
     {"where nothing can be kept nothing is", where_nothing_can_be_kept_nothing_is},
     {"a full disk leaves nothing behind", a_full_disk_leaves_nothing_behind},
     {"processes at once do no harm", processes_at_once_do_no_harm},

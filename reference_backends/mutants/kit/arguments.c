@@ -73,6 +73,13 @@ tbk_tensor_t* arguments_output(arguments_copy_t* copy) {
   return &copy->tensors[copy->count - 1];
 }
 
+const tbk_args_pointwise_t* pointwise_arguments(const void* arguments) {
+  const tbk_args_pointwise_t* a = arguments;
+  bool fits = a->struct_size >= sizeof *a && tbk_program_check(a->program, NULL) == TBK_OK &&
+              tbk_pointwise_check(a, NULL) == TBK_OK;
+  return fits ? a : NULL;
+}
+
 uint64_t tensor_elements(const tbk_tensor_t* tensor) {
   uint64_t count = 1;
   for (int32_t k = 0; k < tensor->rank; ++k)

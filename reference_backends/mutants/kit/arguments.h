@@ -8,6 +8,7 @@
 #define TBK_MUTANTS_ARGUMENTS_H
 
 #include <tbk/dtypes.h>
+#include <tbk/program.h>
 
 #include "wrap.h"
 
@@ -38,6 +39,9 @@ void arguments_borrow_shapes(arguments_copy_t* copy, const char* name, const voi
 tbk_tensor_t* arguments_output(arguments_copy_t* copy);
 /* Returns the size of the struct for `name` in its version, 0 where it is not known. */
 size_t arguments_size(const char* name);
+
+/* Returns the arguments of tbk::pointwise; NULL where they are malformed, which is left to the reference. */
+const tbk_args_pointwise_t* pointwise_arguments(const void* arguments);
 
 uint64_t tensor_elements(const tbk_tensor_t* tensor);
 #define dtype_bytes(dtype) ((uint64_t)tbk_dtype_bytes(dtype))

@@ -135,6 +135,15 @@ enum { BROAD = 0, NARROW = 1 };
 /* A row that replaces one entry and is named like the function that does it. */
 #define ROW(function, clause, operation, narrow, member, note) \
   { #function, clause, MUTANT, operation, narrow, note, {PATCH(member, function) }, 0, 0, 0, 0 }
+/* A row that shows far into an allocation, on a device that has the room; and one of a kernel. */
+#define FAR_OF(function, clause, op, member, note)         \
+  {                                                        \
+#function, clause, MUTANT, VALUE, NARROW, note,        \
+        {PATCH(member, function) }, op, "memory=16G", 0, 0 \
+  }
+#define FAR_ROW(function, clause, member, note) FAR_OF(function, clause, 0, member, note)
+#define FAR_KERNEL_ROW(function, clause, op, note) \
+  FAR_OF(function, clause, op, launching.launch, note)
 /* A row that replaces `launch`, `prepare` ... of the kernels for one operator. */
 #define KERNEL_ROW(function, clause, operation, narrow, op, member, note) \
   {                                                                       \

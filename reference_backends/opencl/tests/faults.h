@@ -12,6 +12,9 @@
 
 #include "../driver.h"
 
+/* How the log of a build begins that the loader lets fail; it is longer than any buffer. */
+#define FAULTS_LOG "line 1: this does not compile"
+
 #define FAULTS_FUNCTIONS(X) OPENCL_FUNCTIONS(X) OPENCL_LATER_FUNCTIONS(X)
 
 enum {

@@ -138,6 +138,8 @@ static void try_functions(const char* only) {
     snprintf(doing, sizeof doing, "nothing fails, in way %d", way);
     run(way, &(fault_t){0});
     if (session.told[0] != '\0' && ways[way].before.call == 0) fail("an error was told", "");
+    if (ways[way].before.call != 0 && strstr(session.told, FAULTS_LOG) == NULL)
+      fail("the compiler's log is not told", "");
     for (int function = 0; function < FAULTS_COUNT; function++)
       calls[way][function] = loader->calls(function);
   }

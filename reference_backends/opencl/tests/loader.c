@@ -13,7 +13,7 @@
 
 #include "faults.h"
 
-enum { MOST_OBJECTS = 1024, MOST_FAULTS = 2 };
+enum { MOST_OBJECTS = 1024, MOST_FAULTS = 2, LOG_BYTES = 20000 };
 
 typedef struct object {
   uintptr_t handle;
@@ -38,12 +38,40 @@ static const char* const names[FAULTS_COUNT] = {
 #undef NAME
         "a command"};
 
+typedef cl_int build_info_fn(cl_program, cl_device, cl_uint, size_t, void*, size_t*);
+static build_info_fn* real_build_info;
+
+static bool has_build_failed(void) {
+  bool has = false;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MOST_FAULTS; i++)
+    has = has || (has_struck[i] && faults[i].function == FAULTS_BuildProgram);
+  pthread_mutex_unlock(&lock);
+  return has;
+}
+
+/* The log of such a build, which the driver knows nothing of. */
+static cl_int build_info(cl_program program, cl_device device, cl_uint what, size_t size, void* out,
+                         size_t* out_size) {
+  if (!has_build_failed()) return real_build_info(program, device, what, size, out, out_size);
+  if (out_size != NULL) *out_size = LOG_BYTES;
+  if (out == NULL) return CL_OK;
+  if (size < LOG_BYTES) return CL_INVALID_VALUE;
+  memset(out, '.', LOG_BYTES - 1);
+  memcpy(out, FAULTS_LOG "\n", sizeof FAULTS_LOG);
+  ((char*)out)[LOG_BYTES - 1] = '\0';
+  return CL_OK;
+}
+
 static void load(void) {
   char text[512];
   const char* reason = opencl_driver_load(&real, "libOpenCL.so.1", text, sizeof text);
-  if (reason == NULL) return;
-  fprintf(stderr, "%s\n", reason);
-  abort(); /* the test has looked for one before */
+  if (reason != NULL) {
+    fprintf(stderr, "%s\n", reason);
+    abort(); /* the test has looked for one before */
+  }
+  real_build_info = real.clGetProgramBuildInfo;
+  real.clGetProgramBuildInfo = build_info;
 }
 
 static bool begins(int function, const char* with) {

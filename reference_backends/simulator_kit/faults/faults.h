@@ -57,6 +57,11 @@ const tbk_kernel_t* fault_find_kernel(const tbk_backend_t* of, const char* name,
 
 extern const fault_row_t fault_rows[];
 extern const size_t fault_row_count;
+/* What is called where the driver lacks a function that later ones have. */
+extern const fault_row_t fault_older_rows[];
+extern const size_t fault_older_row_count;
+/* Of these, what is called again and again, so that only its first call is sure to come; or NULL. */
+extern const char* const fault_polled;
 
 /* What the simulator, asked behind the backend's back, says at the end. */
 typedef struct fault_behind {

@@ -71,5 +71,15 @@ static inline shim_result_t the_first_again(shim_call_t* call) {
     call->words[word] = other;                                                  \
     return go_on(call);                                                         \
   }
+/* BEFORE(NAME, WORD): the argument of the call before, of whatever thread. */
+#define BEFORE(name, word)                                                         \
+  static shim_result_t name(shim_call_t* call) {                                   \
+    static uintptr_t kept; /* atomic */                                            \
+    uintptr_t mine = call->words[word];                                            \
+    uintptr_t before = __atomic_exchange_n(&kept, mine, __ATOMIC_ACQ_REL);         \
+    if (before == 0 || before == mine) return shim_real(call->index, call->words); \
+    call->words[word] = before;                                                    \
+    return go_on(call);                                                            \
+  }
 
 #endif /* SIMKIT_ACTS_H */

@@ -113,10 +113,17 @@ static void read_fault(const char* text) {
   if (fault.kind == SWAP) fault.parameter = parameter_of(fault.index, dot ? dot + 1 : "");
 }
 
-static void check_hand(void) {
-  bool known = fault.kind != HAND;
-  for (size_t i = 0; i < shim_hook_count && !known; i++)
-    known = strcmp(shim_hooks[i].name, fault.name) == 0;
+static shim_result_t (*by_hand[SHIM_FUNCTIONS])(
+    shim_call_t* call); /* what the fault does instead */
+
+static void find_by_hand(void) {
+  bool known = false;
+  for (const shim_hook_t* const* table = shim_hook_tables; *table != NULL; table++)
+    for (const shim_hook_t* hook = *table; hook->name != NULL; hook++) {
+      if (strcmp(hook->name, fault.name) != 0) continue;
+      by_hand[hook->index] = hook->act;
+      known = true;
+    }
   if (!known) stop("no fault", fault.name);
 }
 
@@ -129,7 +136,7 @@ static void begin(void) {
   }
   const char* text = getenv("TBK_" SHIM_NAME "_SHIM");
   read_fault(text != NULL ? text : "");
-  check_hand();
+  if (fault.kind == HAND) find_by_hand();
 }
 
 uint64_t tbk_shim_calls(const char* symbol) {
@@ -207,10 +214,7 @@ static shim_result_t act_at(shim_call_t* call) {
 }
 
 static shim_result_t act(shim_call_t* call) {
-  for (size_t i = 0; fault.kind == HAND && i < shim_hook_count; i++) {
-    if (shim_hooks[i].index == call->index && strcmp(shim_hooks[i].name, fault.name) == 0)
-      return shim_hooks[i].act(call);
-  }
+  if (by_hand[call->index] != NULL) return by_hand[call->index](call);
   if (fault.kind != NONE && fault.kind != HAND && fault.index == call->index) return act_at(call);
   return shim_real(call->index, call->words);
 }
@@ -257,6 +261,7 @@ void tbk_shim_list(void (*take)(const char* text)) {
       take(text);
     }
   }
-  for (size_t i = 0; i < shim_hook_count; i++)
-    if (i == 0 || strcmp(shim_hooks[i].name, shim_hooks[i - 1].name) != 0) take(shim_hooks[i].name);
+  for (const shim_hook_t* const* table = shim_hook_tables; *table != NULL; table++)
+    for (const shim_hook_t* hook = *table; hook->name != NULL; hook++)
+      if (hook == *table || strcmp(hook->name, hook[-1].name) != 0) take(hook->name);
 }

@@ -58,8 +58,8 @@ typedef struct shim_hook {
   shim_result_t (*act)(shim_call_t* call);
 } shim_hook_t;
 
-extern const shim_hook_t shim_hooks[];
-extern const size_t shim_hook_count;
+/* Tables of them, up to NULL; each up to one without a name. */
+extern const shim_hook_t* const shim_hook_tables[];
 
 /* Returns another live handle of the kind that the parameter takes; the same where there is none. */
 uintptr_t shim_other(shim_index_t index, size_t parameter, uintptr_t value);

@@ -29,7 +29,8 @@ REFUSALS = ("INVALID", "INVALID_STATE", "UNSUPPORTED", "OUT_OF_MEMORY", "UNAVAIL
 STATUSES = frozenset({"OK", "NOT_READY", *REFUSALS})
 NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
 # Ways of a call of which a clause speaks only where it says so, or where its line does.
-UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires", WITH_NOTHING: r"NULL|\b0\b|no bytes|empty",
+UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires",
+               WITH_NOTHING: r"NULL|(?<!not )(?<!from )\b0\b(?! <)|no bytes|empty",
                AT_OFFSET: "offset|^Ensures", ON_OTHER_THREAD: "thread", ON_FOREIGN: "thread",
                WHILE_CLOSED: "clos|open"}  # fmt: skip
 # Ways that are the fault's own where nothing else of the function fails.
@@ -64,6 +65,8 @@ def fits(test: Test) -> float:
     if _ACCEPTS.search(test.clause_text):  # a result that is wrong was no refusal
         return 1.0 if seen & set(REFUSALS) else -1.0
     refusal = test.label in ("Requires", "Errors")
+    if test.label == "On error" and test.seen.startswith("OK") and "NOT_READY" not in expected:
+        return -1.0  # no error, and so nothing that it could have changed
     if _words(test.clause_text) & (expected | seen) - {"OK"}:
         return 0.0 if refusal and "OK" in seen else 1.0  # what does nothing refuses nothing
     if refusal:

@@ -33,6 +33,7 @@ EQUIVALENT = {
     "skip:cublasSetMathMode": "the mode that a handle begins with has no TF32 either",
     "skip:cublasSetWorkspace_v2": "cuBLAS then takes memory of its own",
     "swap:cublasSetWorkspace_v2.workspace": "memory that is there, and that cuBLAS may write",
+    "skip:cuDeviceGetAttribute": "a device without pools of memory, which is legal",
     "swap:cuDeviceGetAttribute": "the devices are alike",
     "swap:cuModuleLoadData.image": "no handle: an image that the driver refuses is made anew",
     "skip:cuModuleGetFunction": "no function: the image is made anew, and asked once more",

@@ -25,13 +25,13 @@ const fault_row_t fault_rows[] = {
     {"cuDeviceCanAccessPeer", {3, 4, 101}, true}, /* no access is a full answer */
     {"cuDevicePrimaryCtxRetain", {COMMON, 2, 46, 101, 999}, false},
     {"cuDevicePrimaryCtxRelease_v2", {3, 4, 101, 201}, false},
-    {"cuCtxPushCurrent_v2", {COMMON}, false},
-    {"cuCtxPopCurrent_v2", {3, 4, 201}, false},
+    {"cuCtxPushCurrent_v2", {COMMON, 700}, false},
+    {"cuCtxPopCurrent_v2", {3, 4, 201, 700}, false},
     {"cuCtxSynchronize", {3, 4, 201, 700, 719}, false},
-    {"cuMemAlloc_v2", {COMMON, 2, 801}, false},
+    {"cuMemAlloc_v2", {COMMON, 2, 801, 700}, false},
     {"cuMemFree_v2", {COMMON, 700, 719}, false},
     {"cuMemGetInfo_v2", {COMMON, 700, 719}, false},
-    {"cuMemHostAlloc", {COMMON, 2}, false},
+    {"cuMemHostAlloc", {COMMON, 2, 700}, false},
     {"cuMemFreeHost", {COMMON, 700}, false},
     {"cuMemcpyHtoDAsync_v2", {COMMON, 400, 700, 719}, false},
     {"cuMemcpyDtoHAsync_v2", {COMMON, 400, 700, 719}, false},
@@ -59,9 +59,9 @@ const fault_row_t fault_rows[] = {
     {"cuModuleGetFunction", {700}, false},
     {"cuModuleUnload", {COMMON, 800, 700}, false},
     {"cuLaunchKernel", {COMMON, 200, 400, 700, 701, 702, 719}, false},
-    {"cuMemAllocAsync", {1, 3, 201, 801}, false},
+    {"cuMemAllocAsync", {1, 3, 201, 801, 700}, false},
     {"cuMemAllocAsync", {2}, true}, /* without a workspace a kernel multiplies */
-    {"cuMemFreeAsync", {1, 3, 201, 801}, false},
+    {"cuMemFreeAsync", {1, 3, 201, 801, 700}, false},
     /* cuBLAS, by its own list of statuses: where it does not serve, a kernel of ours does. */
     {"cublasGetProperty", {7}, true},
     {"cublasCreate_v2", {1, 3}, true},
@@ -83,3 +83,8 @@ const fault_row_t fault_rows[] = {
     {"nvrtcDestroyProgram", {4}, true},
 };
 const size_t fault_row_count = sizeof fault_rows / sizeof *fault_rows;
+
+/* Memory in the order of a stream is the backend's own then: nothing else is called. */
+const fault_row_t fault_older_rows[] = {{NULL, {0}, false}};
+const size_t fault_older_row_count = 0;
+const char* const fault_polled = NULL;

@@ -9,6 +9,9 @@
 
 #include "acts.h"
 
+extern const shim_hook_t shim_hooks[], shim_kernel_hooks[];
+const shim_hook_t* const shim_hook_tables[] = {shim_hooks, shim_kernel_hooks, NULL};
+
 enum { SMALL = 4096 };
 
 static shim_result_t not_ready(shim_call_t* call) {
@@ -39,14 +42,10 @@ ADDS(value_is_one_more, 1, 1)
 EXCHANGES(first_and_second, 0, 1)
 EXCHANGES(second_and_third, 1, 2)
 EXCHANGES(contexts, 1, 3)
-ADDS(left_step_one_less, 9, -1)
-ADDS(left_form_changed, 1, 1)
-EXCHANGES(factors, 7, 10)
-SETS(second_is_one, 1, 1)
-SETS(computed_in_tf32, 17, CUBLAS_COMPUTE_TF32)
 SWAPS(another_first, 0)
 SWAPS(another_second, 1)
 SWAPS(another_fourth, 3)
+BEFORE(third_of_the_call_before, 2)
 
 static shim_result_t one_byte_less(shim_call_t* call) {
   if (call->words[2] > 0) call->words[2]--;
@@ -66,12 +65,6 @@ static shim_result_t freed_at_once(shim_call_t* call) {
   memcpy(words, (const void*)call->words[0], sizeof *words);
   bool pinned = call->index == SHIM_mem_host_alloc;
   return shim_real(pinned ? SHIM_mem_free_host : SHIM_mem_free, words);
-}
-
-/* Given back by the host, and not in the order of the stream. */
-static shim_result_t freed_out_of_order(shim_call_t* call) {
-  shim_hit();
-  return shim_real(SHIM_mem_free, call->words);
 }
 
 static shim_result_t destroyed_at_once(shim_call_t* call) {
@@ -250,19 +243,10 @@ const shim_hook_t shim_hooks[] = {
     {"blocking-streams", SHIM_stream_create, second_is_zero},
     {"wait-flags-unknown", SHIM_stream_wait_event, third_is_wrong},
     {"allocates-one-byte", SHIM_mem_alloc, size_is_one},
-    /* products */
-    {"products-in-tf32", SHIM_gemm, computed_in_tf32},
-    {"factors-exchanged", SHIM_gemm, factors},
-    {"form-of-a-factor-changed", SHIM_gemm, left_form_changed},
-    {"leading-dimension-one-less", SHIM_gemm, left_step_one_less},
-    {"scalars-on-the-device", SHIM_set_pointer_mode, second_is_one},
-    {"product-on-another-stream", SHIM_set_stream, another_second},
-    {"product-on-the-default-stream", SHIM_set_stream, second_is_null},
-    {"workspace-freed-out-of-order", SHIM_mem_free_async, freed_out_of_order},
     /* callbacks */
     {"callback-called-at-once", SHIM_launch_host_func, called_at_once},
     {"callback-dropped", SHIM_launch_host_func, nothing},
     {"callback-called-twice", SHIM_launch_host_func, twice},
     {"callback-calls-the-driver", SHIM_launch_host_func, with_a_call},
-};
-const size_t shim_hook_count = sizeof shim_hooks / sizeof *shim_hooks;
+    {"callback-with-the-argument-before", SHIM_launch_host_func, third_of_the_call_before},
+    {NULL, 0, NULL}};

@@ -55,9 +55,11 @@ const char* fault_left(const fault_behind_t* behind, const char* symbol, int cod
   const bool entered = strstr(symbol, "Context") != NULL;
   const bool issued = strncmp(symbol, "aclnn", 5) == 0; /* nobody says whose the executor is then */
   const bool refused = dead || entered || strstr(symbol, "Free") || strstr(symbol, "Destroy") ||
-                       strstr(symbol, "Synchronize") || strstr(symbol, "Repeatable") || issued;
+                       strstr(symbol, "Synchronize") || strstr(symbol, "Repeatable") ||
+                       strstr(symbol, "UnSubscribe") || issued;
   const bool left = behind->broken == SIM_LEFT || behind->broken == SIM_MEMORY_LEFT ||
-                    behind->broken == SIM_EXECUTOR_LEFT || behind->broken == SIM_DESCRIPTORS_LEFT;
+                    behind->broken == SIM_EXECUTOR_LEFT || behind->broken == SIM_DESCRIPTORS_LEFT ||
+                    behind->broken == SIM_REPORTS_LEFT;
   if (behind->broken != 0 && !(left && refused)) return "a rule is broken";
   if (behind->retained && !entered && !strstr(symbol, "Reset")) return "a device stays set";
   return NULL;

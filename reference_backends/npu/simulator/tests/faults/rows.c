@@ -80,3 +80,16 @@ const fault_row_t fault_rows[] = {
     OPERATOR("Cat"),
 };
 const size_t fault_row_count = sizeof fault_rows / sizeof *fault_rows;
+
+/* Callbacks come by reports, to a thread of the backend. */
+const char* const fault_polled = "aclrtProcessReport";
+
+const fault_row_t fault_older_rows[] = {
+    {"aclrtCreateStream", {COMMON, ACL_NO_STREAM_RESOURCE}, false},
+    {"aclrtMalloc", {MEMORY}, false},
+    {"aclrtSubscribeReport", {COMMON}, false},
+    {"aclrtLaunchCallback", {WORK}, false},
+    {"aclrtProcessReport", {COMMON}, true},     /* it is asked again */
+    {"aclrtUnSubscribeReport", {COMMON}, true}, /* with the stream, which nobody has then */
+};
+const size_t fault_older_row_count = sizeof fault_older_rows / sizeof *fault_older_rows;
