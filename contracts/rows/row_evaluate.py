@@ -153,6 +153,8 @@ def dtypes(row: Row, bound: Mapping[str, Any], compute: Compute) -> Dtypes:
         for one in (*tensors, *numbers):
             if isinstance(one, bool) or (isinstance(one, Tensor) and one.dtype is torch.bool):
                 raise NotForThisRow("PyTorch refuses truth values")
+    if "refuses_integer_ratio" in row.flags and all(one.dtype not in REAL for one in tensors[1:]):
+        raise NotForThisRow("PyTorch refuses a ratio of integers")
     if row.rule == "same" and any(one.dtype != common for one in tensors):
         raise NotForThisRow("the tensors have more than one dtype")
     if row.rule in ("promote", "promote_to_float", "compare"):

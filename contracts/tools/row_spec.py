@@ -40,7 +40,10 @@ OPEN = (
     "zero_sign", "overflow", "nan", "cancellation", "inexact", "float_constants", "minus_infinity",
     "steps",
 )  # fmt: skip
-FLAGS = ("divides_integers", "exact_numbers", "refuses_truth", "refuses_half")
+FLAGS = (
+    "divides_integers", "exact_numbers", "refuses_truth", "refuses_half", "refuses_integer_ratio",
+    "same_output",
+)  # fmt: skip
 KEYS = {
     "of", "rule", "apart", "checked", "flags", "when", "class", "forms", "ignored", "numbers",
     "open", *KINDS, "number", "any",

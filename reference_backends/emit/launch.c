@@ -4,7 +4,6 @@
  *
  * launch.c: launches of generic kernels: spaces folded, and laid out as words.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "generic.h"
@@ -110,12 +109,22 @@ static void write_words(const emit_pointers_t* pointers, const emit_space_t* spa
            space->number_count * sizeof *space->numbers);
 }
 
+_Static_assert(EMIT_MAX_RANK < 10, "a rank is one digit of a name");
+
+/* Of each set of each launch: printf takes longer than the launch of a small kernel. */
 static void set_name(const emit_space_t* space, emit_launch_t* out) {
+  static const char digits[] = "0123456789abcdef";
   const emit_class_t* class = &out->class;
-  const int32_t outer = class->is_exact ? class->rank : class->outer;
-  snprintf(out->name, sizeof out->name, "%016" PRIx64 "-%d.%d%s%s.%d", space->hash, outer,
-           class->inner, class->is_exact ? "x" : "", class->is_grouped ? "g" : "",
-           class->index_bits);
+  char* to = out->name;
+  for (int shift = 60; shift >= 0; shift -= 4)
+    *to++ = digits[space->hash >> shift & 15];
+  *to++ = '-';
+  *to++ = digits[class->is_exact ? class->rank : class->outer];
+  *to++ = '.';
+  *to++ = digits[class->inner];
+  if (class->is_exact) *to++ = 'x';
+  if (class->is_grouped) *to++ = 'g';
+  memcpy(to, class->index_bits == 64 ? ".64" : ".32", 4);
 }
 
 static tbk_status_t finish(const emit_pointers_t* pointers, const emit_space_t* space, walk_t* walk,
@@ -134,6 +143,7 @@ static tbk_status_t finish(const emit_pointers_t* pointers, const emit_space_t* 
                      space->most_words);
   out->word_count = layout.count;
   out->pointer_count = pointers->count;
+  out->hash = space->hash;
   write_words(pointers, space, walk, &layout, out);
   set_name(space, out);
   out->groups = class->is_grouped ? walk->outer.count : emit_groups(walk->outer.count);

@@ -39,7 +39,7 @@ static tbk_status_t launch(const void* arguments, size_t set, const emit_limits_
                         .index_bits = args->index_bits,
                         .numbers = operands->numbers,
                         .number_count = program->number_count,
-                        .hash = tbk_program_hash(program)};
+                        .hash = out->hash != 0 ? out->hash : tbk_program_hash(program)};
   find_pointers(program, &pointers);
   for (int32_t k = 0; k < pointers.count; k++)
     space.tensors[k] =

@@ -39,7 +39,7 @@ static tbk_status_t launch(const void* arguments, size_t set, const emit_limits_
                         .index_bits = args->index_bits,
                         .numbers = operands->numbers,
                         .number_count = args->reduction->map->number_count,
-                        .hash = tbk_reduction_hash(args->reduction)};
+                        .hash = out->hash != 0 ? out->hash : tbk_reduction_hash(args->reduction)};
   for (int32_t k = 0; k < parts.pointers.count; k++)
     space.tensors[k] =
         k < parts.first_map ? operands->outputs[k] : operands->inputs[k - parts.first_map];

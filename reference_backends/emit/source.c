@@ -28,8 +28,10 @@ tbk_status_t emit_generic_launches(const emit_generic_t* generic, const void* ar
   const size_t count = generic->set_count(arguments);
   emit_launch_t* launches = calloc(count, sizeof *launches);
   if (launches == NULL) return emit_fail(error, TBK_OUT_OF_MEMORY, "no host memory for launches");
-  for (size_t i = 0; i < count && status == TBK_OK; i++)
+  for (size_t i = 0; i < count && status == TBK_OK; i++) {
+    launches[i].hash = launches[0].hash;
     status = generic->launch(arguments, i, limits, &launches[i], error);
+  }
   if (status != TBK_OK) {
     free(launches);
     return status;

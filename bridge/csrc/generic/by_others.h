@@ -5,15 +5,23 @@
 
 #include <aten/optional.h>
 #include <generic/index.h>
+#include <generic/program.h>
 
 #include <utility>
 
 namespace tbk::generic {
 
+/// Returns whether operators that a composition is made of take `dtype`. Complex numbers are moved and added by some.
+inline bool is_composed_of(at::ScalarType dtype) {
+  return computed_in(dtype) != at::ScalarType::Undefined || at::isComplexType(dtype);
+}
+
 /// Returns whether other operators may stand for a call: dense tensors of one device that takes programs,
-/// reductions and indices.
+/// reductions and indices, and of dtypes that these take.
 inline bool may_be_made(std::initializer_list<const at::TensorBase*> tensors) {
   if (!is_open(Route::composed) || !are_plain(tensors)) return false;
+  for (const at::TensorBase* each : tensors)
+    if (!is_composed_of(each->scalar_type())) return false;
   const c10::DeviceIndex device = (*tensors.begin())->device().index();
   return offers_pointwise(device) && offers_reduce(device) && offers_index(device);
 }

@@ -22,7 +22,8 @@ namespace {
 
 bool is_written(const at::Tensor& out) {
   return is_open(Route::generic) && is_ours(out) && out.layout() == at::kStrided && !out.is_neg() &&
-         !out.is_complex() && at::has_internal_overlap(out) == at::MemOverlap::No &&
+         computed_in(out.scalar_type()) != at::ScalarType::Undefined &&
+         at::has_internal_overlap(out) == at::MemOverlap::No &&
          offers_pointwise(out.device().index());
 }
 

@@ -336,7 +336,9 @@ at::Tensor pool3d_backward(const at::Tensor& gradient, const at::Tensor& self,
 
 template <class Op>
 Pair adaptive(const at::Tensor& self, c10::IntArrayRef sizes, at::Tensor& out, at::Tensor& places) {
-  if (count_composed<Op>(forward(self, out, places, adaptive_axes(self, sizes)), out))
+  // PyTorch's CPU has integers pooled over windows alone.
+  if (at::isFloatingType(self.scalar_type()) &&
+      count_composed<Op>(forward(self, out, places, adaptive_axes(self, sizes)), out))
     return {out, places};
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, sizes, out, places);
 }

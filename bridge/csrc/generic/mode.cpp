@@ -8,8 +8,7 @@
 #include <ATen/ops/mode_ops.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros.h>
-#include <generic/by_others.h>
-#include <generic/outputs.h>
+#include <generic/apart.h>
 #include <generic/scan.h>
 #include <generic/sort.h>
 #include <torch/library.h>
@@ -67,6 +66,10 @@ TwoOutputs mode_out(const at::Tensor& self, int64_t dim, bool keeps, at::Tensor&
   if (!has_mode(self, dim) || !may_be_written(values, self, self.scalar_type()) ||
       !may_be_written(indices, self, at::kLong))
     return on_host<Op>(self, dim, keeps, values, indices);
+  // An output is the input exactly where there is nothing to choose from.
+  const at::Tensor read = keeps ? self : self.squeeze(dim);
+  assert_apart(values, {&read});
+  assert_apart(indices, {&read});
   return made_like<Op>(self, [&] {
     const auto [value, index] = found(self, dim, keeps);
     return TwoOutputs(write_to(values, value), write_to(indices, index));

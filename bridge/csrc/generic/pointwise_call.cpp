@@ -117,6 +117,7 @@ class Call {
     const bool refuses_truth = (row_.flags & kRefusesTruth) != 0;
     const bool refuses_half = (row_.flags & kRefusesHalf) != 0;
     if (!takes_output() || (refuses_half && at::isReducedFloatingType(types_.common))) return false;
+    if ((row_.flags & kRefusesIntegerRatio) != 0 && has_integer_ratio()) return false;
     for (size_t i = 0; i < tensors_.size(); i++) {
       const at::ScalarType dtype = tensors_[i].scalar_type();
       if (!is_promoting(i)) {
@@ -142,9 +143,15 @@ class Call {
       case DtypeRule::kSame:
         return types_.out == types_.common;
       default:
-        return has_condition() ? types_.out == types_.common
-                               : at::canCast(types_.common, types_.out);
+        return has_condition() || (row_.flags & kSameOutput) != 0
+                   ? types_.out == types_.common
+                   : at::canCast(types_.common, types_.out);
     }
+  }
+  bool has_integer_ratio() const {
+    return std::all_of(tensors_.begin() + 1, tensors_.end(), [](const at::Tensor& tensor) {
+      return at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
+    });
   }
   bool has_condition() const {
     for (size_t i = 0; i < tensors_.size(); i++)

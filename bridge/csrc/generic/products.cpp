@@ -35,11 +35,18 @@ at::Tensor addr_result(const at::Tensor& self, const at::Tensor& column, const a
   return config.build().output();
 }
 
+/// PyTorch refuses a truth value beside a result that is none.
+bool is_factor(const at::Scalar& number, const at::Tensor& out) {
+  return !number.isBoolean() || out.scalar_type() == at::kBool;
+}
+
 /// A column by a row. Of what is multiplied by 0 an elementwise operator keeps NaN, and a product need not.
 template <class Op>
 bool addr_into(const at::Tensor& self, const at::Tensor& column, const at::Tensor& row,
                const at::Scalar& beta, const at::Scalar& alpha, const at::Tensor& out) {
-  if (!is_open(Route::generic) || !is_addr(self, column, row) || alpha.equal(0)) return false;
+  if (!is_open(Route::generic) || !is_addr(self, column, row) || alpha.equal(0) ||
+      !is_factor(beta, out) || !is_factor(alpha, out))
+    return false;
   return serve_product<Op>({column.unsqueeze(1), row.unsqueeze(0), &self, beta, alpha}, out);
 }
 
@@ -65,11 +72,12 @@ at::Tensor addr(const at::Tensor& self, const at::Tensor& column, const at::Tens
 at::Tensor& addr_in_place(at::Tensor& self, const at::Tensor& column, const at::Tensor& row,
                           const at::Scalar& beta, const at::Scalar& alpha) {
   if (addr_into<at::_ops::addr_>(self, column, row, beta, alpha, self)) return self;
-  TORCH_CHECK(self.dim() == 2, "2D tensor expected, got ", self.dim(), "D tensor for input");
-  TORCH_CHECK(column.dim() != 1 || row.dim() != 1 ||
-                  (self.size(0) == column.size(0) && self.size(1) == row.size(0)),
-              "size mismatch, input: ", self.sizes(), ", v1: ", column.sizes(),
-              ", v2: ", row.sizes());
+  if (column.dim() == 1 && row.dim() == 1) {
+    TORCH_CHECK(self.dim() == 2, "2D tensor expected, got ", self.dim(), "D tensor for input");
+    TORCH_CHECK(self.size(0) == column.size(0) && self.size(1) == row.size(0),
+                "size mismatch, input: ", self.sizes(), ", v1: ", column.sizes(),
+                ", v2: ", row.sizes());
+  }
   return at::native::call_fallback_fn<&cpu_fallback, at::_ops::addr_out>::call(self, column, row,
                                                                                beta, alpha, self);
 }

@@ -89,7 +89,8 @@ at::Tensor& cauchy(at::Tensor& self, double median, double sigma, MaybeGenerator
 
 at::Tensor& geometric(at::Tensor& self, double chance, MaybeGenerator generator) {
   using Op = at::_ops::geometric_;
-  if (!may_be_made({&self}) || self.is_complex() || !(chance > 0 && chance < 1))
+  if (!may_be_made({&self}) || self.is_complex() || self.scalar_type() == at::kBool ||
+      !(chance > 0 && chance < 1))
     return on_host<Op>(self, chance, generator);
   return made_into<Op>(self, [&] {
     const double rate = -std::log1p(-chance);

@@ -66,8 +66,16 @@ struct Condition {
 /// kDividesIntegers: PyTorch's CPU raises where an integer is divided by zero. kExactNumbers: a single
 /// number is not rounded to half precision before it is computed with. kRefusesTruth: PyTorch raises where
 /// a tensor or number that takes part is a truth value. kRefusesHalf: PyTorch's CPU raises for what is
-/// computed in half precision.
-enum : uint8_t { kDividesIntegers = 1, kExactNumbers = 2, kRefusesTruth = 4, kRefusesHalf = 8 };
+/// computed in half precision. kRefusesIntegerRatio: PyTorch raises where all tensors but the first are integers
+/// or truth values. kSameOutput: PyTorch raises for an output of another dtype than the result.
+enum : uint8_t {
+  kDividesIntegers = 1,
+  kExactNumbers = 2,
+  kRefusesTruth = 4,
+  kRefusesHalf = 8,
+  kRefusesIntegerRatio = 16,
+  kSameOutput = 32,
+};
 
 /// What a call of an overload comes to. Of several rows of one overload the first stands for a call
 /// whose conditions hold. An operator in place writes the first argument of its schema, one with an

@@ -50,7 +50,7 @@ Axes window_axes(const at::Tensor& input, size_t rank, const Windows& windows) {
 Axes adaptive_axes(const at::Tensor& input, c10::IntArrayRef sizes) {
   Axes axes;
   const auto rank = static_cast<int64_t>(sizes.size());
-  if (input.dim() <= rank) return axes;
+  if (input.dim() != rank + 1 && input.dim() != rank + 2) return axes;
   for (int64_t i = 0; i < rank; i++) {
     const int64_t dimension = input.dim() - rank + i;
     Axis axis = {Along::kAdaptive, input.size(dimension), sizes[static_cast<size_t>(i)]};

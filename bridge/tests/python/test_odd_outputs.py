@@ -46,6 +46,7 @@ OVER: dict[str, Writes] = {
     "a gated half": lambda x, out: torch.ops.aten.glu.out(x, 0, out=out[: COUNT // 2]),
     "a gate": lambda x, out: torch.ops.aten.glu.out(x, 0, out=out[COUNT // 2 :]),
     "cross": cross,
+    "mode": lambda x, out: torch.mode(x[:, None], 1, out=(out, integers(x))),
 }  # fmt: skip
 
 
@@ -155,6 +156,10 @@ INTO: dict[str, Writes] = {
     "comparison": lambda x, out: torch.eq(x, 2, out=out),
     "truth": lambda x, out: torch.logical_and(x, x, out=out),
     "a sum with products": lambda x, out: torch.addcmul(x, x, x, out=out),
+    "clamp": lambda x, out: torch.clamp(x, 1.5, 2.5, out=out),
+    "clamp, from below": lambda x, out: torch.clamp_min(x, 1.5, out=out),
+    "clamp, from above": lambda x, out: torch.clamp_max(x, 2, out=out),
+    "clamp, by tensors": lambda x, out: torch.clamp(x, x.flip(0), out=out),
     "cat": lambda x, out: torch.cat([x[:1], x[1:]], out=out),
     "stack": lambda x, out: torch.stack([x], out=out[None]),
     "cross": lambda x, out: torch.linalg.cross(x, x.flip(0), out=out),

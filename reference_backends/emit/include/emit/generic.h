@@ -6,10 +6,6 @@
  * tbk::index, tbk::sort, tbk::matmul and tbk::convolution. A launch is made of the arguments at each call, cheaply; the
  * source is written once for each `name` of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by
  * value, then pointers.
- * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and those of tbk::index and
- * tbk::convolution. A launch is made of the arguments at each call, cheaply; the source is written once for
- * each `name` of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the
- * words by value, then pointers.
  */
 #ifndef EMIT_GENERIC_H
 #define EMIT_GENERIC_H
@@ -48,6 +44,7 @@ typedef struct emit_launch {
   int64_t groups;                     /* of EMIT_GROUP items each; 0 where there is nothing to do */
   int32_t workspace; /* the pointer that is the workspace of all launches; 0 where there is none */
   uint64_t workspace_bytes;
+  uint64_t hash; /* of the programs, the same for all sets; 0 where it is not known yet */
 } emit_launch_t;
 
 /* What a launch may be made of. */
