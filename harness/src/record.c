@@ -34,11 +34,12 @@ static void add_variable(char* out, size_t out_size, const char* name) {
 
 /* TBK_<NAME>_SIMULATOR, which says in what order a simulated driver does what it may choose. */
 static bool is_of_simulator(const char* variable) {
-  static const char begins[] = "TBK_", ends[] = "_SIMULATOR";
-  const char* equals = strchr(variable, '=');
-  const size_t length = equals != NULL ? (size_t)(equals - variable) : 0, tail = sizeof ends - 1;
-  return length > tail && equals[1] != '\0' && strncmp(variable, begins, sizeof begins - 1) == 0 &&
-         strncmp(equals - tail, ends, tail) == 0;
+  static const char begins[] = "TBK_", ends[] = "_SIMULATOR=";
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  const size_t length = strspn(variable, letters), head = sizeof begins - 1, tail = sizeof ends - 1;
+  return length >= head + tail && variable[length] == '=' && variable[length + 1] != '\0' &&
+         strncmp(variable, begins, head) == 0 &&
+         strncmp(variable + length + 1 - tail, ends, tail) == 0;
 }
 
 /* A library that was built with a sanitizer neither loads nor shows a race without its runtime; a
