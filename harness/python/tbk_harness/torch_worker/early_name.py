@@ -54,7 +54,7 @@ class _ToldToEnd(BaseException):
 
 @dataclass
 class Child:
-    """The process that asks; `imported` ends, or has a byte, when it has done so."""
+    """The process that asks; there is something to read from `imported` once it has done so."""
 
     pid: int
     imported: int
@@ -69,19 +69,22 @@ class Child:
             os.close(self.imported)
 
     def _wait(self, until: float) -> None:
-        is_over = self._ends_by(until, imports=True) or self._ends_by(time.monotonic() + GRACE_S)
+        while not self._has_ended() and not self._has_imported() and time.monotonic() < until:
+            time.sleep(POLL_S)
+        is_over = self._ends_soon() if self._has_imported() else self._has_ended()
         for number in (signal.SIGTERM, signal.SIGKILL):
             if is_over:
                 return
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
-            is_over = self._ends_by(time.monotonic() + GRACE_S)
+            is_over = self._ends_soon()
 
-    def _ends_by(self, until: float, imports: bool = False) -> bool:
-        """Returns whether it has ended; `imports`: waits no longer where it only has to end."""
+    def _has_imported(self) -> bool:
+        return bool(select.select([self.imported], [], [], 0)[0])
+
+    def _ends_soon(self) -> bool:
+        until = time.monotonic() + GRACE_S
         while not self._has_ended():
-            if imports and select.select([self.imported], [], [], 0)[0]:
-                return False
             if time.monotonic() > until:
                 return False
             time.sleep(POLL_S)
