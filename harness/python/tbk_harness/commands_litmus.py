@@ -120,6 +120,8 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
     progress.begin(outcome.console()).phase(LITMUS, options["seconds"])
     hunted = _hunt(program, place, subject, words, options, report_dir)
     progress.end()
+    if hunted.printed:
+        outcome.console().print(Text(hunted.printed), end="", soft_wrap=True)
     reproducer = report_dir / (TORCH_REPRODUCER if words else REPRODUCER)
     if hunted.records:
         ordering = ordering_of(hunted.records)
@@ -130,8 +132,7 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
         tell(ordering, outcome.console(), command)
         litmus_on_farm.tell(hunted.records, outcome.console())
         _tell_gate(hunted.records[-1].get("gate"), options["gate"])
-        written = hunted.code != EXIT_NOT_WRITTEN  # else another run's stands there
-        _write_page(report_dir, ordering, subject, command, reproducer, written)
+        _write_page(report_dir, ordering, subject, command, reproducer if hunted.wrote else None)
     if hunted.code == EXIT_FINDINGS:
         found = next(iter(ordering_of(hunted.records).findings), None)
         _tell_alone(outcome.console(), reproducer, found, "" if words else subject, options)
@@ -225,13 +226,12 @@ def _again(found: Finding, with_others: bool, options: Mapping[str, Any]) -> str
 
 
 def _write_page(
-    folder: Path, ordering: Ordering, subject: str, again: str, program: Path, written: bool
+    folder: Path, ordering: Ordering, subject: str, again: str, program: Path | None
 ) -> None:  # fmt: skip
-    """Writes the page; `written`: `program` is the file of this run's finding."""
+    """Writes the page; `program`: the file of this run's finding, where that has one."""
     try:
-        has_file = written and program.exists()
-        code = program.read_text("utf-8", "replace") if has_file else ""
-        page = render_ordering(ordering, subject, again, code, program.name)
+        code = program.read_text("utf-8", "replace") if program and program.exists() else ""
+        page = render_ordering(ordering, subject, again, code, program.name if program else "")
         write_file(folder / PAGE, page)
     except OSError as error:
         outcome.stop(EXIT_NOT_WRITTEN, f"the page cannot be written: {outcome.reason(error)}")

@@ -97,7 +97,7 @@ def _fails_again(test: Test, told: Sequence[str], out: Console) -> bool:
     _print_command(steering.shown(told, ["tbk", "litmus", *words]), out)
     with tempfile.TemporaryDirectory(prefix="tbk-replay-") as folder:
         hunted = litmus_runner.hunt(program, words[0], words[1:], Path(folder))
-    if hunted.code == EXIT_FINDINGS:
+    if hunted.code == EXIT_FINDINGS or hunted.finding is not None:
         out.print(Text(f"{test.id}: fails again", style="bold red"))
     elif hunted.code == EXIT_PASS:
         told = "nothing found this time: it may take the programs before (tbk litmus runs them)"

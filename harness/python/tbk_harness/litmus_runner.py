@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tbk_reports import recorded
@@ -42,6 +42,21 @@ class Hunted:
     code: int
     said: str
     records: tuple[Record, ...]
+    printed: str = ""  # of a finding that is in no file, for the command to tell
+
+    @property
+    def finding(self) -> Record | None:
+        return next((one for one in self.records if one.get("record") == "litmus-finding"), None)
+
+    @property
+    def wrote(self) -> bool:
+        """Whether the file of its finding is its own; else there may be anybody's."""
+        return self.code != EXIT_NOT_WRITTEN
+
+    @property
+    def answered(self) -> bool:
+        """Whether programs said what there is to say; a finding does, whatever came after it."""
+        return self.code in (EXIT_PASS, EXIT_FINDINGS) or self.finding is not None
 
 
 def runner() -> Path | None:
@@ -103,9 +118,7 @@ def _hunt(
     command = [str(program), *arguments, *files]
     code, stderr, printed = _run(tether.command(*command) if tethered else command)
     hunted = hunted_from(code, stderr, folder)
-    if not hunted.records:  # a finding that could not be written is on stdout alone
-        sys.stdout.write(printed)
-    return hunted
+    return hunted if hunted.records else replace(hunted, printed=printed)
 
 
 def hunted_from(code: int, stderr: str, folder: Path) -> Hunted:
