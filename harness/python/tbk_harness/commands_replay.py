@@ -99,6 +99,8 @@ def _fails_again(test: Test, told: Sequence[str], out: Console) -> bool:
         hunted = litmus_runner.hunt(program, words[0], words[1:], Path(folder))
     if hunted.code == EXIT_FINDINGS or hunted.finding is not None:
         out.print(Text(f"{test.id}: fails again", style="bold red"))
+        if hunted.printed:
+            out.print(Text(hunted.printed), end="", soft_wrap=True)
     elif hunted.code == EXIT_PASS:
         told = "nothing found this time: it may take the programs before (tbk litmus runs them)"
         out.print(Text(f"{test.id}: {told}", style="yellow"))
