@@ -20,10 +20,10 @@ static const struct {
   const char* text;
   int then;
 } links[] = {
-    {"", SAME},       {"", SAME},     {"", SAME},         {"b1", SAME},     {"m1l1", SAME},
-    {"r1w2", NEXT},   {"r1w2", NEXT}, {"r1w2t2u1", SAME}, {"r1w2e-", NEXT}, {"r1Z1w2", NEXT},
-    {"r1r1w2", NEXT}, {"r1s-", ANY},  {"r1r1s-", ANY},    {"r1q-", ANY},    {"S1", ANY},
-    {"Q1", ANY},      {"D-", ANY},    {"m1h1", ANY},
+    {"", SAME},       {"", SAME},       {"", SAME},       {"b1", SAME},   {"c1", SAME},
+    {"m1", SAME},     {"m1l1", SAME},   {"r1w2", NEXT},   {"r1w2", NEXT}, {"r1w2t2u1", SAME},
+    {"r1w2e-", NEXT}, {"r1Z1w2", NEXT}, {"r1r1w2", NEXT}, {"r1s-", ANY},  {"r1r1s-", ANY},
+    {"r1q-", ANY},    {"S1", ANY},      {"Q1", ANY},      {"D-", ANY},    {"m1h1", ANY},
 };
 enum { LINKS = sizeof links / sizeof *links };
 
@@ -55,6 +55,8 @@ static const struct {
     {"x1r1w2b2W2", "t2u1f1v3j3y3V3T3"},
     {"x1r1w2b2W2", "t2u1f1Wny3V3T3"},
     {"Wn", "R1"},
+    {"Gn", "c1"},
+    {"x1S1Wn", "f1v3j3y3V3T3"},
     {"W1", "Rn"},
     {"KdXdY1", "P1"},
     {"KdXdY1", "m1h1Ln"},
@@ -168,7 +170,7 @@ static uint64_t draw_size(litmus_drill_t* drill) {
                {1 << 4, 1 << 12},
                {1 << 2, 1 << 8}};
   const litmus_offers_t* offers = drill->offers;
-  const unsigned shift = offers->races ? 3 : 0;
+  const unsigned shift = offers->races ? 5 : 0;
   uint64_t size = UINT64_C(1) << litmus_drill_below(drill, 7);
   for (unsigned i = 0; i < sizeof large / sizeof *large; i++) {
     const unsigned one_in = large[i].one_in >> shift;
