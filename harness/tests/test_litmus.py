@@ -179,7 +179,9 @@ def test_what_shows_only_in_much_is_found(mutant: str, option: str, programs: in
 def test_two_threads_that_wait_at_the_same_time_both_wait(tmp_path: Path) -> None:
     """They do so only where work has a thread of its own: with the seeded scheduler's one."""
     options = ("mutant=synchronize_beside_another", "scheduler=seeded", "seed=3")
-    ended = hunt(MUTANTS, tmp_path, options, "--programs=60000", "--seconds=500", "--shrink-time=0.01")
+    ended = hunt(
+        MUTANTS, tmp_path, options, "--programs=60000", "--seconds=500", "--shrink-time=0.01"
+    )
     assert ended.code == 1
     assert ended.one("finding")["outcome"] == "wrong"
 
