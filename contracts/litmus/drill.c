@@ -12,7 +12,7 @@
 
 #include "motif.h"
 
-enum { DRILLS_IN = 16, TWO_IN = 4, TRIES = 6, SERIES_TEXT = 64 };
+enum { DRILLS_IN = 16, TWO_IN = 3, TRIES = 6, SERIES_TEXT = 64 };
 
 /* Of a host that has waited the next call may be on any stream. */
 enum { SAME, NEXT, ANY };

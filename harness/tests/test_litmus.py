@@ -180,7 +180,7 @@ def test_two_threads_that_wait_at_the_same_time_both_wait(tmp_path: Path) -> Non
     """They do so only where work has a thread of its own: with the seeded scheduler's one."""
     options = ("mutant=synchronize_beside_another", "scheduler=seeded", "seed=3")
     ended = hunt(
-        MUTANTS, tmp_path, options, "--programs=60000", "--seconds=500", "--shrink-time=0.01"
+        MUTANTS, tmp_path, options, "--programs=15000", "--seconds=500", "--shrink-time=0.01"
     )
     assert ended.code == 1
     assert ended.one("finding")["outcome"] == "wrong"
