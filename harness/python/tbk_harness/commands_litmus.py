@@ -24,7 +24,7 @@ from tbk_reports.model import (
 from tbk_reports.ordering import render_ordering
 from tbk_reports.render import write_file
 
-from tbk_harness import litmus_on_farm, litmus_runner, locate, outcome, progress
+from tbk_harness import litmus_on_farm, litmus_runner, locate, outcome, progress, steering
 from tbk_harness.command_line import Choice, Command
 from tbk_harness.commands_check import known_device, need_pytorch
 from tbk_harness.farm.place import Place, farm_options
@@ -126,7 +126,7 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
         found = next(iter(ordering.findings), None)
         # What ran before on a farm ran in other parts.
         with_others = found is not None and found.needs_others and place is None
-        command = _again(library, found, with_others, options) if found else ""
+        command = _again(found, with_others, options) if found else ""
         tell(ordering, outcome.console(), command)
         litmus_on_farm.tell(hunted.records, outcome.console())
         _tell_gate(hunted.records[-1].get("gate"), options["gate"])
@@ -170,7 +170,8 @@ def _tell_alone(
     binary = reproducer.with_suffix("")
     build = ("cc", str(reproducer), *folders, "-o", str(binary), "-ldl", "-lpthread")
     run = (str(binary.absolute()), library, ",".join(options["backend_option"]))
-    console.print(Text(f"  {shlex.join(build)} && {shlex.join(run)}"))
+    steered = steering.shown(steering.here(), run)
+    console.print(Text(f"  {shlex.join(build)} && {steered}"), soft_wrap=True)
 
 
 def _torch_words(options: Mapping[str, Any], on_farm: bool) -> list[str]:
@@ -206,22 +207,21 @@ def _torch_words(options: Mapping[str, Any], on_farm: bool) -> list[str]:
 
 def _users_words(options: Mapping[str, Any]) -> list[str]:
     gate = [f"--gate={options['gate']}"] if options["gate"] else []
+    if options["library"] and options["layer"] == "c":
+        return [str(options["library"])]
     if options["library"]:
         return [str(options["library"]), "--layer=torch", *gate]
     imported = (f"--import={name}" for name in options["imports"])
     return [f"--device={options['device']}", *imported, *gate]
 
 
-def _again(library: str, found: Finding, with_others: bool, options: Mapping[str, Any]) -> str:
+def _again(found: Finding, with_others: bool, options: Mapping[str, Any]) -> str:
     """Returns the command that shows it again; `with_others`: with the programs before, where
     calls are PyTorch's."""
-    if library and options["layer"] == "c":
-        return again(library, found, options["backend_option"])
-    first = min(options["first"], found.index) if with_others else found.index
-    programs = found.index + 1 - first
-    words = [*_users_words(options), f"--seed={found.seed}", f"--first={first}"]
-    backend = (f"--backend-option={one}" for one in options["backend_option"])
-    return shlex.join(["tbk", "litmus", *words, f"--programs={programs}", *backend])
+    through_pytorch = options["device"] or options["layer"] == "torch"
+    first = min(options["first"], found.index) if with_others and through_pytorch else found.index
+    indexes = range(first, found.index + 1)
+    return again(_users_words(options), found.seed, indexes, options["backend_option"])
 
 
 def _write_page(

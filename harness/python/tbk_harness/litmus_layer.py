@@ -123,4 +123,6 @@ def _found(session: Session, library: str, options: Mapping[str, Any], hunted: H
         return Subject()
     file = session.folder / PARTS / REPRODUCER
     code = file.read_text("utf-8", "replace") if file.exists() else ""
-    return Subject(again(library, finding_of(raw), options.get("backend_option") or ()), code)
+    found = finding_of(raw)
+    only = range(found.index, found.index + 1)
+    return Subject(again([library], found.seed, only, options.get("backend_option") or ()), code)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -12,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tbk_reports.finding import Finding, Record
+from tbk_reports import recorded
+from tbk_reports.finding import Record
 from tbk_reports.model import (
     EXIT_FINDINGS,
     EXIT_INTERRUPTED,
@@ -140,28 +140,18 @@ _OF_REPLAYS = ("--seed=", "--first=", "--programs=", "--backend-option=")
 def arguments_of(command: str) -> list[str] | None:
     """Returns the library and the options of a recorded command of `again`; None for any other,
     since a file that somebody sent may hold anything."""
-    try:
-        words = steering.without(shlex.split(command))
-    except ValueError:
-        return None
+    words = list(recorded.read(command).words)
     if words[:2] != ["tbk", "litmus"] or len(words) <= LIBRARY:
         return None
     options = words[LIBRARY + 1 :]
     return words[LIBRARY:] if all(one.startswith(_OF_REPLAYS) for one in options) else None
 
 
-def again(library: str, finding: Finding, backend_options: Sequence[str]) -> str:
-    """Returns the command that runs the program of a finding again.
+def again(subject: Sequence[str], seed: int, indexes: range, backend_options: Sequence[str]) -> str:
+    """Returns the command that runs programs of a seed again; `subject`: what says on what.
 
-    What the library does may depend on the programs before: then it need not show alone.
+    What the library does may depend on the programs before: then one need not show it alone.
     """
-    words = [
-        *steering.here(),
-        "tbk",
-        "litmus",
-        library,
-        f"--seed={finding.seed}",
-        f"--first={finding.index}",
-    ]
-    words += ["--programs=1"]
-    return shlex.join([*words, *(f"--backend-option={one}" for one in backend_options)])
+    programs = (f"--seed={seed}", f"--first={indexes.start}", f"--programs={len(indexes)}")
+    options = (f"--backend-option={one}" for one in backend_options)
+    return steering.shown(steering.here(), ["tbk", "litmus", *subject, *programs, *options])
