@@ -81,25 +81,27 @@ static tbk_status_t ask(litmus_runner_t* r, const litmus_call_t* call) {
   return r->stream->stream_query(r->self, r->streams[call->stream], &litmus_here.error);
 }
 
-static bool is_over(litmus_runner_t* r, const litmus_call_t* call, tbk_status_t status) {
-  if (call->op == LITMUS_AWAIT_MARK)
-    return __atomic_load_n(&r->marks[call->mark], __ATOMIC_ACQUIRE) != 0;
-  return status == TBK_OK;
+/* A mark that is set is waited for no longer: to ask would let work go on that it does not wait for. */
+static bool has_passed(litmus_runner_t* r, const litmus_call_t* call) {
+  return call->op == LITMUS_AWAIT_MARK &&
+         __atomic_load_n(&r->marks[call->mark], __ATOMIC_ACQUIRE) != 0;
 }
 
 static void ask_until_over(litmus_runner_t* r, const litmus_call_t* call) {
   uint64_t until = 0; /* mostly it does not take long */
-  for (unsigned asked = 0;; asked++) {
+  for (unsigned asked = 0; !has_passed(r, call); asked++) {
     tbk_status_t status = ask(r, call);
     if (status != TBK_NOT_READY && !litmus_went_well(r, status, false)) return;
-    if (is_over(r, call, status) || litmus_has_ended(r)) return;
+    if ((status == TBK_OK && call->op != LITMUS_AWAIT_MARK) || litmus_has_ended(r)) return;
     if (asked % 64 != 63) continue;
     const uint64_t now = now_ns();
     if (until == 0) until = now + r->progress->patience_ns * r->progress->weight;
-    if (now > until) break;
+    if (now > until) {
+      litmus_end_with(r, LITMUS_STUCK, TBK_OK);
+      return;
+    }
     sched_yield();
   }
-  litmus_end_with(r, LITMUS_STUCK, TBK_OK);
 }
 
 static void poll_once(litmus_runner_t* r, const litmus_call_t* call, uint32_t index) {

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "drill.h"
 #include "motif.h"
 
 /* There need not be more than 8 events (EVT-003), those of streams that are gone among them. */
@@ -89,39 +90,6 @@ static unsigned slice(uint64_t* bits, unsigned limit) {
   return found;
 }
 
-static bool is_offered(const litmus_offers_t* offers, unsigned op) {
-  if (!litmus_has_call(offers->torch, op)) return false;
-  switch (op) {
-    case LITMUS_FILL:
-      return offers->fill;
-    case LITMUS_PEER_COPY:
-      return offers->peer && offers->devices > 1;
-    case LITMUS_DELAY:
-      return (offers->callback || offers->torch) && offers->delays;
-    case LITMUS_CALLBACK_READ:
-    case LITMUS_CALLBACK_MARK:
-    case LITMUS_CALLBACK_LOOK:
-    case LITMUS_HOST_LOOK:
-    case LITMUS_AWAIT_MARK:
-      return offers->callback;
-    case LITMUS_ASYNC_ALLOC:
-    case LITMUS_ASYNC_FREE:
-      return offers->async_memory;
-    case LITMUS_PINNED_UPLOAD:
-      return offers->pinned;
-    case LITMUS_BACKWARD:
-      return offers->autograd;
-    case LITMUS_MEET:
-      return offers->gradients;
-    case LITMUS_EMPTY_CACHE:
-      return offers->cache;
-    case LITMUS_THREAD_RENEW:
-      return offers->threads_in > 0;
-    default:
-      return true;
-  }
-}
-
 /* Of each style; filled once for what a device offers. */
 typedef struct pools {
   unsigned key; /* as of offers_key; 0: not filled */
@@ -129,7 +97,7 @@ typedef struct pools {
   uint64_t offered;
 } pools_t;
 
-/* Whatever is_offered looks at. */
+/* Whatever litmus_is_offered looks at. */
 static unsigned offers_key(const litmus_offers_t* offers) {
   const bool facts[] = {true,
                         offers->torch,
@@ -154,7 +122,7 @@ static unsigned offers_key(const litmus_offers_t* offers) {
 static void fill_pools(pools_t* pools, const litmus_offers_t* offers) {
   *pools = (pools_t){.key = offers_key(offers)};
   for (unsigned i = 0; i < KINDS; i++) {
-    if (!is_offered(offers, weights[i].op)) continue;
+    if (!litmus_is_offered(offers, weights[i].op)) continue;
     pools->offered |= UINT64_C(1) << weights[i].op;
     for (unsigned style = 0; style < STYLES; style++) {
       pool_t* pool = &pools->of[style];
@@ -364,18 +332,23 @@ static void scatter(draw_t* draw, litmus_program_t* p, litmus_model_t* model, un
   }
 }
 
-void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
-                     uint64_t index, litmus_model_t* out_model) {
-  draw_t draw = {.random = seed ^ index * UINT64_C(0xd1342543de82ef95), .offers = offers};
-  choose_pool(&draw);
-  draw.null_in = 4u << below(&draw, 4);
-  draw.woven = 1 + below(&draw, 7);
+static void set_offers(litmus_program_t* program, const litmus_offers_t* offers) {
   program->count = 0;
   program->devices = offers->devices;
   program->crosses = offers->cross_device_wait;
   program->torch = offers->torch;
   program->pinned = offers->torch && offers->pinned;
   program->marks = offers->torch && offers->callback;
+}
+
+void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
+                     uint64_t index, litmus_model_t* out_model) {
+  draw_t draw = {.random = seed ^ index * UINT64_C(0xd1342543de82ef95), .offers = offers};
+  set_offers(program, offers);
+  if (litmus_drill(program, offers, draw.random, out_model)) return;
+  choose_pool(&draw);
+  draw.null_in = 4u << below(&draw, 4);
+  draw.woven = 1 + below(&draw, 7);
   draw_parts(&draw, program);
   draw.piles = below(&draw, PILES_IN) == 0;
   program->threads = 1;

@@ -27,6 +27,9 @@ typedef struct litmus_offers {
   uint32_t bytes_per_us; /* of PyTorch, where a delay is a long fill */
 } litmus_offers_t;
 
+/* Returns whether programs may have the operation. */
+bool litmus_is_offered(const litmus_offers_t* offers, litmus_op_t op);
+
 /* Draws program `index` of the sequence that `seed` stands for: the same one each time. `out_model` is
    its model as far as it has grown: all calls, with no poll answered OK, and without the end. */
 void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,

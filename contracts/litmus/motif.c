@@ -156,11 +156,12 @@ static const char* series_of(const litmus_program_t* program, uint64_t* random) 
   return series[below(random, SERIES)];
 }
 
-litmus_motif_t litmus_motif_draw(const litmus_program_t* program, uint64_t* random) {
+litmus_motif_t litmus_motif_of(const litmus_program_t* program, const char* text,
+                               uint64_t* random) {
   const unsigned shared = program->devices > 1 ? 1 : 0; /* the last of each is device 1's */
   const unsigned streams = LITMUS_STREAMS - shared, events = LITMUS_EVENTS - shared;
   const unsigned cells = LITMUS_CELLS - 2 - shared;
-  litmus_motif_t motif = {.rest = series_of(program, random),
+  litmus_motif_t motif = {.rest = text,
                           .slot = (int8_t)below(random, LITMUS_SLOTS),
                           .mark = (uint8_t)below(random, LITMUS_MARKS)};
   const unsigned first = below(random, streams), step = 1 + below(random, 2) * (streams - 2);
@@ -177,6 +178,10 @@ litmus_motif_t litmus_motif_draw(const litmus_program_t* program, uint64_t* rand
     motif.other = LITMUS_CELLS - 1;
   }
   return motif;
+}
+
+litmus_motif_t litmus_motif_draw(const litmus_program_t* program, uint64_t* random) {
+  return litmus_motif_of(program, series_of(program, random), random);
 }
 
 static litmus_op_t one_of(uint64_t* random, litmus_op_t a, litmus_op_t b, litmus_op_t c) {

@@ -20,6 +20,8 @@ typedef struct litmus_motif {
   uint8_t thread; /* that ends, in series in which one does */
 } litmus_motif_t;
 
+/* Draws what the series `text` is about; as long as it goes on, the text stays. */
+litmus_motif_t litmus_motif_of(const litmus_program_t* program, const char* text, uint64_t* random);
 /* Draws a series that the program has room for, and what it is about. */
 litmus_motif_t litmus_motif_draw(const litmus_program_t* program, uint64_t* random);
 /* Draws a call for the next step; another one each time. The caller goes on with litmus_motif_step. */

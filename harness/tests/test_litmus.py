@@ -167,10 +167,24 @@ def test_what_is_excluded_would_have_been_found(kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("mutant", "option", "programs"),
-    [("upload_behind_many", "many=100", 40_000), ("large_upload", "bytes=4096", 20_000)],
+    [
+        ("upload_behind_many", "many=100", 40_000),
+        ("large_upload", "bytes=4096", 20_000),
+        ("callback_behind_large", "bytes=1048576", 100_000),
+    ],
 )
 def test_what_shows_only_in_much_is_found(mutant: str, option: str, programs: int) -> None:
     assert litmus(MUTANTS, (f"mutant={mutant}", option), programs).code == 1
+
+
+def test_two_threads_that_wait_at_the_same_time_both_wait(tmp_path: Path) -> None:
+    """They do so only where work has a thread of its own: with the seeded scheduler's one."""
+    options = ("mutant=synchronize_beside_another", "scheduler=seeded", "seed=3")
+    ended = hunt(
+        MUTANTS, tmp_path, options, "--programs=15000", "--seconds=500", "--shrink-time=0.01"
+    )
+    assert ended.code == 1
+    assert ended.one("finding")["outcome"] == "wrong"
 
 
 # Those that the fewest programs show: of what a thread leaves behind, and of what takes many calls.

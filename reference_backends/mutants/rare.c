@@ -5,7 +5,7 @@
  * rare.c: faults at a rate that is planted, to see whether what a run says of rates holds. With
  * one_in=N, one of N calls is broken, which of them chance=SEED says; with share=N, in N of a hundred
  * processes alone; with many=N, those on a stream that was given N pieces of work since it was last waited
- * for; with bytes=N, those of N bytes and more.
+ * for; with bytes=N, those of N bytes and more, or right behind so many.
  * No run of contract tests would find most of them, so the kill matrix does not list them.
  */
 #include <unistd.h>
@@ -108,6 +108,35 @@ STREAM_SYNCHRONIZE(synchronize_counted) {
   return STREAM_SYNCHRONIZE_INNER;
 }
 
+/* Right behind a copy of so many bytes it is too early. */
+#define SIZED(f, signature, inner)                                                 \
+  signature(f) {                                                                   \
+    if (stream != NULL) note_of_stream(wrap_of(self), stream)->count = size_bytes; \
+    return inner;                                                                  \
+  }
+SIZED(fill_sized, FILL, FILL_INNER)
+SIZED(copy_sized, COPY, COPY_INNER)
+SIZED(upload_sized, UPLOAD, UPLOAD_INNER)
+SIZED(download_sized, DOWNLOAD, DOWNLOAD_INNER)
+CALLBACK(callback_behind_large) {
+  if (stream == NULL || function == NULL) return CALLBACK_INNER;
+  stream_note_t* note = note_of_stream(wrap_of(self), stream);
+  const bool is_large = note->count >= wrap_of(self)->plant.bytes;
+  note->count = 0;
+  if (!is_large) return CALLBACK_INNER;
+  function(argument);
+  return TBK_OK;
+}
+
+/* Of two threads that wait at the same time, the later one. */
+STREAM_SYNCHRONIZE(synchronize_beside_another) {
+  wrap_t* wrap = wrap_of(self);
+  const bool is_second = atomic_fetch_add(&wrap->flag, 1) > 0;
+  const tbk_status_t status = is_second && stream != NULL ? TBK_OK : STREAM_SYNCHRONIZE_INNER;
+  atomic_fetch_sub(&wrap->flag, 1);
+  return status;
+}
+
 #define RARE(function, clause, member, note) \
   { #function, clause, RARE, ORDER, NARROW, note, {PATCH(member, function) }, 0, 0, 0, 0 }
 #define MANY(name, clause, note, ...) \
@@ -142,4 +171,9 @@ const mutant_t mutants_rare[] = {
          PATCH(core.fill, fill_counted), PATCH(core.upload, upload_counted),
          PATCH(core.download, download_counted),
          PATCH(stream.stream_synchronize, synchronize_counted)),
+    MANY("callback_behind_large", "CBK-003", "runs inside the call",
+         PATCH(callback.callback_enqueue, callback_behind_large), PATCH(core.fill, fill_sized),
+         PATCH(core.copy, copy_sized), PATCH(core.upload, upload_sized),
+         PATCH(core.download, download_sized)),
+    RARE(synchronize_beside_another, "STR-019", stream.stream_synchronize, "at once"),
     {0}};

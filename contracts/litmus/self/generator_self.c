@@ -19,7 +19,7 @@ static bool is_same_call(const litmus_call_t* a, const litmus_call_t* b) {
          a->blocks == b->blocks;
 }
 
-static bool is_same(const litmus_program_t* a, const litmus_program_t* b) {
+bool is_same_program(const litmus_program_t* a, const litmus_program_t* b) {
   bool same = a->count == b->count && a->devices == b->devices && a->crosses == b->crosses &&
               a->size_bytes == b->size_bytes && a->threads == b->threads && a->races == b->races &&
               a->parts == b->parts;
@@ -93,7 +93,7 @@ void check_generator(const litmus_offers_t* offers, void (*look)(const litmus_mo
     litmus_program_t program, again;
     litmus_generate(&program, offers, 7, i, &model);
     litmus_generate(&again, offers, 7, i, &grown);
-    check(is_same(&program, &again), "differs", "the same program again");
+    check(is_same_program(&program, &again), "differs", "the same program again");
     check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", "a program");
     answers_come_late(&grown, i);
     all_models_say_the_same(&model, &grown);

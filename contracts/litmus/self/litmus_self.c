@@ -319,6 +319,7 @@ int main(void) {
   parts_are_judged_each();
   parts_are_defined_each();
   check_generated_pairs();
+  check_drills();
   what_is_wrong_is_explained();
   check_torch();
   printf("%d faults\n", faults);

@@ -83,8 +83,12 @@ int legal(const sample_t* sample, bool torch, uint64_t without, uint64_t extra);
 /* Draws many programs, counts their operations, and checks that all is drawn, defined and the same again. */
 void check_generator(const litmus_offers_t* offers, void (*look)(const litmus_model_t* model));
 
-/* generator_self.c: each pair of edges is in many programs. */
+/* generator_self.c */
+bool is_same_program(const litmus_program_t* a, const litmus_program_t* b);
+/* Each pair of edges is in many programs. */
 void check_generated_pairs(void);
+/* drill_self.c */
+void check_drills(void);
 /* torch_self.c */
 void check_torch(void);
 

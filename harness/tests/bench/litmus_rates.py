@@ -8,7 +8,7 @@
                                             exclude it, by what a run of the reference says?
     litmus_rates.py shares [--rounds N]     20 rates that some processes have and others have not:
                                             is each found in as many as exclude it, N times?
-    litmus_rates.py rare [--most N]         50 faults that are rarer, or show only behind many
+    litmus_rates.py rare [--most N]         54 faults that are rarer, or show only behind many
                                             pieces of work, or in large ones
     litmus_rates.py shrunk [--rounds N]     of each mutant of order and lifetime, with N seeds: how
                                             many calls are left of what is found, how often it is
@@ -140,6 +140,7 @@ def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
     piles += [("wait_behind_many", f"many={many}") for many in PENDING[:4]]
     large = [(name, f"bytes={size}") for name in ("large_copy", "large_upload") for size in SIZES]
     large += [("large_copy", f"bytes={LARGEST}")]
+    large += [("callback_behind_large", f"bytes={size}") for size in SIZES]
     for name, option in rates + piles + large:
         run = patient((f"mutant={name}", option), choices.most, 5)
         yield {"mutant": name, "option": option, "looked_at": choices.most,
