@@ -85,6 +85,8 @@ void check_generator(const litmus_offers_t* offers, void (*look)(const litmus_mo
 
 /* generator_self.c: each pair of edges is in many programs. */
 void check_generated_pairs(void);
+/* verdict_self.c */
+void check_verdicts(void);
 /* torch_self.c */
 void check_torch(void);
 
