@@ -284,8 +284,8 @@ static bool waits(unsigned op) {
          op == LITMUS_AWAIT_MARK;
 }
 
-/* That it is INVALID is for other tests to say (EVT-016), as where it is OK; no clause allows that it fails
-   in another way, which a device may do that is lost, or broken by the calls before. */
+/* That it is INVALID is for other tests to say (EVT-016), as where it is OK. No clause allows that it
+   fails in another way, as on a device that is lost, or broken by the calls before. */
 static void make_mistake(litmus_runner_t* r, const litmus_call_t* call) {
   const tbk_status_t status =
       r->event->event_wait(r->self, r->streams[call->stream], NULL, &litmus_here.error);

@@ -210,6 +210,7 @@ static void hint_at_beginning(const litmus_model_t* model, litmus_reason_t* reas
     say(reason,
         "what %s holds at the beginning is uploaded before these calls, without a stream:", name);
     say(reason, "it may have come too late, or not all of it, or a copy took other bytes");
+    reason->names_beginning = true;
     return;
   }
 }
@@ -221,7 +222,8 @@ static litmus_edge_t promise_of(const litmus_call_t* call) {
   return call->blocks ? LITMUS_EDGE_BLOCKING_SOURCE : LITMUS_EDGE_PAGEABLE_SOURCE;
 }
 
-/* Of PyTorch: bytes that nothing wrote came by a copy, that of the end among them, that promises more. */
+/* Of PyTorch: bytes that nothing wrote came by a copy, that of the end among them, that promises
+   more. */
 static void blame_copy(const litmus_model_t* model, litmus_reason_t* reason,
                        const litmus_read_t* read) {
   if (read->call_id == LITMUS_END && read->place >= LITMUS_PLACE_OF_CELLS)

@@ -2,8 +2,8 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * verdict_self.c: what is told of what was seen: what is wrong, and by which edges; no clause is accused of what
- * another may have done; and how a call fails that must fail.
+ * verdict_self.c: what is told of what was seen: what is wrong, and by which edges; no clause is
+ * accused of what another may have done; and how a call fails that must fail.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static void what_is_wrong_is_explained(void) {
   check((reason.edges & chain) == chain, "does not name record and wait", "the explanation");
 }
 
-/* What a download of memory that holds the first value, or that was filled, has as its last byte; nothing
-   wrote it. */
+/* What a download of memory that holds the first value, or that was filled, has as its last byte;
+   nothing wrote it. */
 static void a_value_of_nobody_accuses_no_clause(void) {
   enum { NOBODY = 0xEE };
   static const struct {
@@ -65,7 +65,7 @@ static void a_value_of_nobody_accuses_no_clause(void) {
   }
 }
 
-/* ------------------------------------------------------------------------------------ mistakes -- */
+/* ---------------------------------------------------------------------------------- mistakes -- */
 
 static tbk_status_t answer_of_wait;
 

@@ -44,7 +44,7 @@ static bool run(hunt_executor_t* executor, hunt_shared_t* shared, litmus_model_t
   return is_finding(&shared->result);
 }
 
-/* The same program without an edge of a kind whose turn it is: does the device show the difference? */
+/* The same program without an edge of a kind whose turn it is: does it show the difference? */
 static bool run_control(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
                         uint64_t index) {
   static litmus_model_t with, without;
@@ -115,9 +115,10 @@ static void leave_mistakes_out(litmus_program_t* program) {
       program->calls[program->count++] = program->calls[i];
 }
 
-/* Others go between, for what a library does at every so-manyth call: the first calls of programs, since
-   what goes between is no more of what is looked for, and may take as long. Returns whether what is left of
-   this one is defined: a thread may have waited for the one that made the call which is left out. */
+/* Others go between, for what a library does at every so-manyth call: the first calls of programs,
+   since what goes between is no more of what is looked for, and may take as long. Returns whether
+   what is left of this one is defined: a thread may have waited for the one that made the call
+   which is left out. */
 static bool draw_between(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
                          unsigned index) {
   static litmus_model_t model;

@@ -2,8 +2,8 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * replay.c: the smallest program is run again and again. What is told counts all of its runs in the way
- * that is told.
+ * replay.c: the smallest program is run again and again. What is told counts all of its runs in the
+ * way that is told.
  */
 #include "clock.h"
 #include "shrinking.h"
@@ -35,7 +35,7 @@ static unsigned best_way(const shrinking_t* s) {
   return best;
 }
 
-/* A few tries may have been lucky: then the next way is taken, and the best one of all in the end. */
+/* A few tries may have been lucky: then the next way is taken, and the best of all in the end. */
 void replay(shrinking_t* s, bool shown) {
   while (replay_way(s, !shown) == MISSED && shown && s->way < WAYS - 1)
     ways_take(s, s->way + 1);

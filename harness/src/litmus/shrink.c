@@ -2,8 +2,9 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * shrink.c: what explains the finding is tried first, then delta debugging over the calls, then over what
- * they name. Each attempt is a process of its own, so that nothing is left over from the one before.
+ * shrink.c: what explains the finding is tried first, then delta debugging over the calls, then
+ * over what they name. Each attempt is a process of its own, so that nothing is left over from the
+ * one before.
  */
 #include "shrink.h"
 
@@ -12,14 +13,14 @@
 #include "clock.h"
 #include "shrinking.h"
 
-/* Shares of the time: of a call that may hang, to look for a way that shows it each time, and to see it
-   again in the end. */
+/* Shares of the time: of a call that may hang, to look for a way that shows it each time, and to
+   see it again in the end. */
 #define TRY_SHARE 0.15
 #define SEARCH_SHARE 0.3
 #define REPLAY_SHARE 0.2
 
-/* The same kind of thing; which read it is may change on the way. Who waits for a value in vain, which
-   something else has overwritten, and who reads it, see the same. */
+/* The same kind of thing; which read it is may change on the way. Who waits for a value in vain,
+   which something else has overwritten, and who reads it, see the same. */
 static bool is_same(const litmus_result_t* a, const litmus_result_t* b) {
   if (a->outcome == LITMUS_WRONG && b->outcome == LITMUS_STUCK) return true;
   return a->outcome == b->outcome && a->status == b->status;
@@ -83,7 +84,8 @@ static void add_call(uint64_t* calls, int call) {
   if (call >= 0 && call < LITMUS_CALLS) *calls |= UINT64_C(1) << call;
 }
 
-/* Returns bits of the calls that a reader is told of: who looked, whose value was seen, and the chain. */
+/* Returns bits of the calls that a reader is told of: who looked, whose value was seen, and the
+   chain. */
 static uint64_t calls_that_explain(const shrinking_t* s) {
   static litmus_model_t model;
   litmus_reason_t reason;
@@ -258,4 +260,5 @@ void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
   }
   s.until_ns = began_ns + (uint64_t)(seconds * 1e9);
   replay(&s, shown);
+  out_shrunk->begins_late = late_is_mended(&s);
 }

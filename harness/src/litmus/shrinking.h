@@ -58,4 +58,7 @@ void ways_find_again(shrinking_t* s);
    was seen again. */
 void replay(shrinking_t* s, bool shown);
 
+/* late.c: returns whether a value that nothing wrote is right behind a wait for all. */
+bool late_is_mended(shrinking_t* s);
+
 #endif /* TBK_HARNESS_LITMUS_SHRINKING_H */

@@ -2,8 +2,8 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * ways.c: in which way a finding shows again: how often its program is run, in how many processes, with
- * how much time for each call, and behind what.
+ * ways.c: in which way a finding shows again: how often its program is run, in how many processes,
+ * with how much time for each call, and behind what.
  */
 #include <string.h>
 
@@ -40,8 +40,8 @@ static void forget_tries(shrinking_t* s) {
   s->has_other = false;
 }
 
-/* Returns in how many of *out_tries it showed; a way that fails at once is tried no more. Whatever takes a
-   second each time has to do with two. */
+/* Returns in how many of *out_tries it showed; a way that fails at once is tried no more. Whatever
+   takes a second each time has to do with two. */
 static unsigned count_shown(shrinking_t* s, unsigned* out_tries) {
   const uint64_t began_ns = tbk_now_ns();
   unsigned shown = shrinking_try_again(s) == SHOWN;
@@ -52,10 +52,10 @@ static unsigned count_shown(shrinking_t* s, unsigned* out_tries) {
   return shown;
 }
 
-/* Where threads decide, or how many calls there were before, it need not show each time; and what some
-   processes have and others have not shows in no number of times in one of the others. Returns false where
-   it never showed again, or there was no time to see it: then it is tried once; where it does not each time,
-   the way that shows it most is taken. */
+/* Where threads decide, or how many calls there were before, it need not show each time; and what
+   some processes have and others have not shows in no number of times in one of the others. Returns
+   false where it never showed again, or there was no time to see it: then it is tried once; where
+   it does not each time, the way that shows it most is taken. */
 static bool find_repeats(shrinking_t* s) {
   const uint64_t enough_ns = tbk_now_ns() + s->search_ns;
   unsigned best = 0, tries;
@@ -84,8 +84,9 @@ static bool find_repeats_in_own_time(shrinking_t* s) {
   return find_repeats(s);
 }
 
-/* What uses memory that is gone ends otherwise where other programs ran before: by a signal there, and not
-   at all in a process of its own. Where it never ended as it did, that is what is made smaller. */
+/* What uses memory that is gone ends otherwise where other programs ran before: by a signal there,
+   and not at all in a process of its own. Where it never ended as it did, that is what is made
+   smaller. */
 bool ways_find(shrinking_t* s) {
   const litmus_result_t found = s->best->result;
   s->has_other = false;
@@ -109,7 +110,7 @@ void ways_find_again(shrinking_t* s) {
 /* Returns whether the program, as it is, does not show it: whatever does needs no mistake. */
 static bool is_quiet(shrinking_t* s, unsigned way) {
   ways_take(s, way);
-  return shrinking_try_again(s) == NOT_SHOWN;
+  return tbk_now_ns() < s->until_ns && shrinking_try_again(s) == NOT_SHOWN;
 }
 
 void ways_put_mistake_before(shrinking_t* s) {
