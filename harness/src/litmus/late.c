@@ -40,6 +40,15 @@ static bool put_wait_before(litmus_program_t* program, int8_t device) {
   return true;
 }
 
+/* Each time, and there was time for some. */
+static bool is_right(shrinking_t* s, const litmus_program_t* program) {
+  unsigned tries = 0;
+  s->has_other = false;
+  for (; tries < TIMES && tbk_now_ns() < s->until_ns; tries++)
+    if (shrinking_try(s, program) != NOT_SHOWN || s->has_other) return false;
+  return tries >= LEAST;
+}
+
 bool late_is_mended(shrinking_t* s) {
   static litmus_model_t model;
   litmus_program_t program = s->best->program;
@@ -48,10 +57,5 @@ bool late_is_mended(shrinking_t* s) {
   for (uint32_t device = 0; device < program.devices; device++)
     if (!put_wait_before(&program, (int8_t)device)) return false;
   if (!litmus_model_build(&model, &program, 0, 0, 0)) return false;
-  unsigned tries = 0;
-  while (tries < TIMES && tbk_now_ns() < s->until_ns) {
-    if (shrinking_try(s, &program) != NOT_SHOWN) return false;
-    tries++;
-  }
-  return tries >= LEAST;
+  return is_right(s, &program);
 }

@@ -143,6 +143,14 @@ static bool take_out_pairs(shrinking_t* s) {
   return false;
 }
 
+/* What does not show each time is not said to need threads for one try that failed. */
+static bool keep_in_some_tries(shrinking_t* s, const litmus_program_t* program) {
+  enum { TRIES = 3 };
+  for (unsigned i = 0; i < TRIES; i++)
+    if (shrinking_keep(s, program)) return true;
+  return false;
+}
+
 /* Threads take turns, or, better still, one makes all calls. */
 static void make_fewer_threads(shrinking_t* s) {
   litmus_program_t program = s->best->program;
@@ -159,7 +167,7 @@ static void make_fewer_threads(shrinking_t* s) {
     call.thread = 0;
     if (call.op != LITMUS_THREAD_RENEW) program.calls[program.count++] = call;
   }
-  s->best->needs_threads = !shrinking_keep(s, &program) && tbk_now_ns() < s->until_ns;
+  s->best->needs_threads = !keep_in_some_tries(s, &program) && tbk_now_ns() < s->until_ns;
 }
 
 /* All calls are about all bytes; or at least each part is as small as can be. */
@@ -242,6 +250,13 @@ static void make_smaller(shrinking_t* s) {
   pile_less(s);
 }
 
+/* Attempts that failed say little of threads where the program shows only now
+   and then, or in more runs than they had. */
+static bool needs_threads(const shrunk_t* shrunk, const shrunk_t* attempts) {
+  return shrunk->needs_threads && shrunk->shown > 0 && 4 * shrunk->shown >= 3 * shrunk->replays &&
+         shrunk->repeats <= attempts->repeats && shrunk->processes <= attempts->processes;
+}
+
 void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
             const litmus_result_t* result, double seconds, shrunk_t* out_shrunk) {
   *out_shrunk = (shrunk_t){.program = *program, .result = *result, .calls_before = program->count};
@@ -254,11 +269,13 @@ void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
   ways_hurry(&s);
   ways_put_mistake_before(&s);
   const bool shown = ways_find(&s);
+  const shrunk_t attempts = *out_shrunk; /* the way of all of them */
   if (shown) {
     make_smaller(&s);
     ways_find_again(&s);
   }
   s.until_ns = began_ns + (uint64_t)(seconds * 1e9);
   replay(&s, shown);
+  out_shrunk->needs_threads = needs_threads(out_shrunk, &attempts);
   out_shrunk->begins_late = late_is_mended(&s);
 }

@@ -92,12 +92,14 @@ bool ways_find(shrinking_t* s) {
   s->has_other = false;
   if (find_repeats_in_own_time(s)) return true;
   if (!s->has_other) return false;
+  tally_t tallies[WAYS];
+  memcpy(tallies, s->tallies, sizeof tallies);
   s->best->result = s->other;
   forget_tries(s);
   ways_hurry(s);
   if (find_repeats(s)) return true;
   s->best->result = found;
-  forget_tries(s);
+  memcpy(s->tallies, tallies, sizeof tallies);
   return false;
 }
 

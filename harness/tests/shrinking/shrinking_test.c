@@ -115,6 +115,24 @@ static void replays_that_were_made_are_told(void) {
   check(told > 20, "is seldom told so", "four tries", 6);
 }
 
+static litmus_outcome_t some_processes(const hunt_subject_t* subject,
+                                       const litmus_program_t* program, unsigned repeats) {
+  (void)subject;
+  (void)program;
+  (void)repeats;
+  pass(0.01);
+  return is_drawn(0.1) ? LITMUS_CRASHED : LITMUS_RIGHT;
+}
+
+static void one_miss_does_not_say_that_threads_are_needed(void) {
+  litmus_program_t program = {.threads = 2, .parts = 1, .devices = 1, .size_bytes = 64, .count = 1};
+  program.calls[0] = (litmus_call_t){.op = LITMUS_DEVICE_SYNCHRONIZE, .thread = 1};
+  for (unsigned round = 0; round < 200; round++) {
+    const shrunk_t out = shrink_program(some_processes, &program, LITMUS_CRASHED, 60);
+    check(!out.needs_threads, "is said to need threads", "some processes", 60);
+  }
+}
+
 /* Each tenth process shows it, so that one of sixteen does. */
 static litmus_outcome_t each_tenth(const hunt_subject_t* subject, const litmus_program_t* program,
                                    unsigned repeats) {
@@ -290,6 +308,7 @@ static void what_runs_between_is_defined(void) {
 
 int main(void) {
   replays_that_were_made_are_told();
+  one_miss_does_not_say_that_threads_are_needed();
   a_try_that_the_clock_cut_off_is_none();
   an_ending_of_the_clock_needs_the_user_s_own_time();
   only_what_needs_a_mistake_has_one();
