@@ -2,8 +2,8 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * shrinking.h: what shrink.c, which makes a program smaller, ways.c, which says how often and in how many
- * processes it is run for that, and replay.c, which tells how often it shows, share.
+ * shrinking.h: what shrink.c, which makes a program smaller, ways.c, which says how often and in
+ * how many processes it is run for that, and replay.c, which tells how often it shows, share.
  */
 #ifndef TBK_HARNESS_LITMUS_SHRINKING_H
 #define TBK_HARNESS_LITMUS_SHRINKING_H
@@ -46,16 +46,17 @@ bool shrinking_keep(shrinking_t* s, const litmus_program_t* program);
 void ways_take(shrinking_t* s, unsigned way);
 /* Gives calls less time than the user does. */
 void ways_hurry(shrinking_t* s);
-/* A device may do other things behind an error, for good: in a process of its own there was none. */
+/* A device may do other things behind an error, for good: in a process of its own there was none.
+   */
 void ways_put_mistake_before(shrinking_t* s);
 /* Finds a way that shows it, or another ending; returns false where there is none. */
 bool ways_find(shrinking_t* s);
-/* A program of few calls is sooner over than the one that was found, and shows it more often or less: the
-   way is looked for once more. */
+/* A program of few calls is sooner over than the one that was found, and shows it more often or
+   less: the way is looked for once more. */
 void ways_find_again(shrinking_t* s);
 
-/* replay.c: says how often the smallest program shows it, in the way that shows it most. `shown`: it
-   was seen again. */
+/* replay.c: says how often the smallest program shows it, in the way that shows it most. `shown`:
+   it was seen again. */
 void replay(shrinking_t* s, bool shown);
 
 /* late.c: returns whether a value that nothing wrote is right behind a wait for all. */
