@@ -27,7 +27,8 @@
 
 enum { SOCKET = 3, ABOVE = 10, MOST_BYTES = 65536, MOST_FILES = 5 };
 
-/* Importing PyTorch and collecting, on a slow disk; and an answer of one that is ready. */
+/* Importing PyTorch and collecting, on a slow disk; and an answer of one that is ready. The first one
+   waits besides for a child that imports the modules early, as long as opening may take. */
 static const uint64_t start_ns = UINT64_C(180000000000), answer_ns = UINT64_C(60000000000);
 
 static struct {
@@ -77,10 +78,12 @@ static const char** command_line(const char* launcher) {
       options->torch_imports.count + options->backend_options.count + options->only.count;
   size_t most = 32 + 2 * lists, at = 0;
   const char** words = calloc(most, sizeof *words);
-  static char socket[16], patience[32], seed[24];
+  static char socket[16], patience[32], early[32], seed[24];
+  const uint64_t early_ns = self.tests == NULL ? options->open_timeout_ns : 0;
   if (words == NULL) abort();
   tbk_print(socket, sizeof socket, "%d", SOCKET);
   tbk_print(patience, sizeof patience, "%.3f", (double)options->timeout_ns / 1e9);
+  tbk_print(early, sizeof early, "%.3f", (double)early_ns / 1e9);
   tbk_print(seed, sizeof seed, "%" PRIu64, options->seed);
   words[at++] = options->python;
   for (size_t i = 0; i < sizeof start / sizeof *start; i++)
@@ -88,6 +91,7 @@ static const char** command_line(const char* launcher) {
   at = add_word(words, at, "--socket", socket);
   at = add_word(words, at, "--launcher", launcher);
   at = add_word(words, at, "--timeout", patience);
+  at = add_word(words, at, "--early", early);
   at = add_word(words, at, "--seed", seed);
   at = add_word(words, at, "--device", options->torch_device);
   at = add_words(words, at, "--import", &options->torch_imports);
@@ -232,7 +236,7 @@ static tbk_exit_t refuse(const json_t* error, char* reason, size_t size) {
 
 /* Reads the listing into `tests` and `suite`. */
 static tbk_exit_t listen_to_it(json_t* tests, json_t** suite, char* reason, size_t size) {
-  const uint64_t until = tbk_now_ns() + start_ns;
+  const uint64_t until = tbk_now_ns() + start_ns + self.options->open_timeout_ns;
   for (;;) {
     json_t* object = hear(until);
     if (object == NULL) {

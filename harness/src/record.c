@@ -12,6 +12,7 @@
 #include "protocol.h"
 #include "races.h"
 #include "shell.h"
+#include "steering.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,15 +33,6 @@ static void add_variable(char* out, size_t out_size, const char* name) {
   free(word);
 }
 
-/* TBK_<NAME>_SIMULATOR, which says in what order a simulated driver does what it may choose. */
-static bool is_of_simulator(const char* variable) {
-  static const char begins[] = "TBK_", ends[] = "_SIMULATOR";
-  const char* equals = strchr(variable, '=');
-  const size_t length = equals != NULL ? (size_t)(equals - variable) : 0, tail = sizeof ends - 1;
-  return length > tail && equals[1] != '\0' && strncmp(variable, begins, sizeof begins - 1) == 0 &&
-         strncmp(equals - tail, ends, tail) == 0;
-}
-
 /* A library that was built with a sanitizer neither loads nor shows a race without its runtime; a
  * simulated driver takes another order without its seed. */
 static void add_environment(char* out, size_t out_size) {
@@ -49,8 +41,8 @@ static void add_environment(char* out, size_t out_size) {
   const size_t none = strlen(out);
   if (preloaded) add_variable(out, out_size, "LD_PRELOAD");
   if (preloaded) add_variable(out, out_size, "TSAN_OPTIONS");
-  for (char** variable = environ; variable != NULL && *variable != NULL; variable++)
-    if (is_of_simulator(*variable)) tbk_shell_add(out, out_size, *variable);
+  for (const char* next = NULL; (next = tbk_steering_next(next)) != NULL;)
+    tbk_shell_add(out, out_size, next);
   if (strlen(out) == none) out[0] = '\0';
 }
 

@@ -19,6 +19,8 @@ LITMUS = BUILD / "bin" / "tbk-litmus"
 MUTANTS = LIB / "libtbk_mutants.so"
 # One thread makes all calls and runs all work, and takes its choices from the seed.
 SEEDED = ("scheduler=caller", "policy=shuffled", "seed=3")
+# A variable that steers a simulated driver, of a text that ends quotes and comments.
+STEERED = ("TBK_ACME_SIMULATOR", 'it\'s "a" $b; */ \n\\ *')
 BRIDGE = BUILD / "python" / "torch_tbk" / "_C.so"  # is a gate, too
 SURE = 20.7  # sightings: e^-20.7 is below 1e-9
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from drivers import members, symbols, without
+from litmus_runs import STEERED
 from runs import LIB, Run, run
+from tbk_reports import recorded
 
 CUDA = LIB / "libtbk_cuda.so"
 SIMULATOR = LIB / "libtbk_cuda_simulator.so"
@@ -88,3 +90,19 @@ def test_the_seed_of_the_simulator_stands_in_the_command_of_a_test(output: Path)
         done = judge(output, SIMULATOR, "--only=DEV-001", TBK_CUDA_SIMULATOR=given)
         assert done.code == 0, done.stdout
         assert all(one["replay"].startswith(begins) for one in done.results().tests)
+
+
+def test_a_variable_of_any_text_stands_in_the_command_and_no_other_variable(output: Path) -> None:
+    name, odd = STEERED
+    others = {
+        "TBK_SIMULATOR": "a",
+        "TBK__SIMULATOR": "b",
+        "TBK_x_SIMULATOR": "c",
+        f"{name}_LOG": "d",
+    }
+    done = judge(output, SIMULATOR, "--only=DEV-001", **{name: odd}, **others)
+    assert done.code == 0, done.stdout
+    for one in done.results().tests:
+        found = recorded.read(one["replay"])
+        assert (found.program, found.variables) == ("tbk-run", {name: odd})
+        assert one["replay"].count("SIMULATOR=") == 1

@@ -17,6 +17,7 @@ from litmus_runs import (
     LITMUS,
     MUTANTS,
     SEEDED,
+    STEERED,
     Hunt,
     hunt,
     hunted,
@@ -268,7 +269,8 @@ def test_what_does_not_end_is_told_apart(mutant: str, outcome: str, tmp_path: Pa
     assert ended.one("footer")["exit_code"] == 1
 
 
-def test_the_command_tells_what_was_found(tmp_path: Path) -> None:
+def test_the_command_tells_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(*STEERED)
     options = [f"--backend-option={one}" for one in ("mutant=wait_does_nothing", *SEEDED)]
     done = tbk(tmp_path, str(MUTANTS), *options)
     assert done.returncode == 1
@@ -277,7 +279,12 @@ def test_the_command_tells_what_was_found(tmp_path: Path) -> None:
     assert "event_wait(" in done.stdout
     assert "\n        before [" in done.stdout  # deeper than the calls between which it stands
     assert f"{tmp_path / 'litmus.c'} (shown by 3 of 3 runs of it)" in done.stdout
-    [command] = [one for one in done.stdout.splitlines() if one.startswith("  cc ")]
+    stated = ["env", "=".join(STEERED)]
+    command = done.stdout[done.stdout.index("  cc ") : done.stdout.index(f"\n{tmp_path}/report")]
+    told = shlex.split(command)
+    assert told[told.index("&&") + 1 :][:2] == stated
+    comment = (tmp_path / "litmus.c").read_text().partition("-lpthread\n * ")[2]
+    assert shlex.split(comment.partition(" LIB ")[0]) == [*stated, "./a.out"]
     assert subprocess.run(["sh", "-c", command], check=False, timeout=60).returncode == 1
     assert done.stdout.splitlines()[-1] == str(tmp_path / "report.html")
     shown = (tmp_path / "report.html").read_text()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import tbk_contracts
 from litmus_mutants import BY_GATE, OPTIONS_IN_PYTORCH
-from litmus_runs import BRIDGE, LITMUS, MUTANTS, SEEDED, Hunt, hunted
+from litmus_runs import BRIDGE, LITMUS, MUTANTS, SEEDED, STEERED, Hunt, hunted
 from runs import BUILD, CPU, HOSTILE, PATIENCE, wait_for
 
 NO_DEVICE = 5
@@ -38,7 +38,10 @@ def through_bridge(library: Path) -> str:
     return f"--torch-library={library}"
 
 
-def test_what_is_broken_is_found_and_shown_without_the_suite(tmp_path: Path) -> None:
+def test_what_is_broken_is_found_and_shown_without_the_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENVIRONMENT, *STEERED)
     options = ("mutant=fill_aside", *SEEDED)
     # The first seed finds it in memory that was used before, which a fresh process has none of.
     ended = hunt(tmp_path, options, through_bridge(MUTANTS))
@@ -49,7 +52,12 @@ def test_what_is_broken_is_found_and_shown_without_the_suite(tmp_path: Path) -> 
     assert all(tbk_contracts.clause(one) is not None for one in found["clauses"])
     assert (found["alone_shown"], found["alone_runs"]) == (3, 3)
     text = ended.reproducer.read_text()
-    assert len(text.splitlines()) <= MOST_LINES
+    steers, _, others = text.partition("\n")
+    assert len(others.splitlines()) <= MOST_LINES
+    told = subprocess.check_output(
+        [sys.executable, "-c", f"{steers}; print(end=os.environ['{STEERED[0]}'])"], text=True
+    )
+    assert told == STEERED[1]
     broken = _run(ended.reproducer)
     assert broken.returncode != 0
     assert "AssertionError" in broken.stderr

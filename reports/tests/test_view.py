@@ -212,20 +212,21 @@ def test_what_was_not_tested_is_grouped_by_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "why", "advice"),
+    ("path", "device", "code", "why", "advice"),
     [
-        (None, "The library is no backend.", "tbk_backend_create"),
-        (
-            {"device": "acme"},
-            "What makes PyTorch know the device cannot be imported.",
-            "Import the",
-        ),
+        ("./libacme.so", None, 4, "The library is no backend.", "tbk_backend_create"),
+        ("./libacme.so", "acme", 4, "The library is no backend.", "tbk_backend_create"),
+        ("./libacme.so", "acme", 5, "No device can be used.", "the driver sees the device, and"),
+        ("acme", "acme", 4, "What makes PyTorch know the device cannot be imported.", "Import the"),
+        ("acme", "acme", 5, "No device can be used.", "look at --import"),
     ],
 )
-def test_a_device_without_a_library_is_not_told_of_one(
-    device: str | None, why: str, advice: str
+def test_only_a_device_without_a_library_is_told_of_modules(
+    path: str, device: str | None, code: int, why: str, advice: str
 ) -> None:
-    run = judged([], exit_code=4)
+    run = judged([], exit_code=code)
+    run.header["backend"] = {"path": path}  # as the bridge writes it, and tbk check
     run.header["torch"] = {"device": device}
     view = View(run)
     assert (view.lead, advice in view.advice) == (why, True)
+    assert ("import" in view.advice.lower()) == (path == device)

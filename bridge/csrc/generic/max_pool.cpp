@@ -272,8 +272,10 @@ bool run_backward(const at::Tensor& gradient, const at::Tensor& places, const at
   return true;
 }
 
+/// PyTorch's CPU has no gradients of integers, whatever is asked for by hand.
 bool backward(const at::Tensor& gradient, const at::Tensor& input, const at::Tensor& places,
               const at::Tensor& out, const Axes& axes) {
+  if (!at::isFloatingType(input.scalar_type())) return false;
   if (!is_pooled(out, gradient, places, axes) || !is_resampled(gradient, out) ||
       out.sizes() != input.sizes())
     return false;

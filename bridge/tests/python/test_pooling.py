@@ -200,6 +200,28 @@ def test_integers(dtype: torch.dtype, device: torch.device) -> None:
         torch.testing.assert_close(one.cpu(), like)
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8])
+def test_gradients_of_integers_are_refused(dtype: torch.dtype, device: torch.device) -> None:
+    """They can be asked for by hand; PyTorch's CPU has none."""
+    x, gradient = torch.ones(1, 2, 4, 4, dtype=dtype), torch.ones(1, 2, 2, 2, dtype=dtype)
+    places = torch.zeros(1, 2, 2, 2, dtype=torch.int64)
+    window = ([2, 2], [2, 2], [0, 0], [1, 1], False)
+    for call in (
+        lambda d: torch.ops.aten.adaptive_max_pool2d_backward(
+            gradient.to(d), x.to(d), places.to(d)
+        ),
+        lambda d: torch.ops.aten.max_pool2d_with_indices_backward(
+            gradient.to(d), x.to(d), *window, places.to(d)
+        ),
+    ):
+        words = []
+        for one in (torch.device("cpu"), device):
+            with pytest.raises(NotImplementedError) as raised:
+                call(one)
+            words.append(str(raised.value).splitlines()[0])
+        assert words[0] == words[1]
+
+
 def test_a_large_image(backend: DeviceModule, device: torch.device) -> None:
     x = drawn((2, 8, 65, 57))
     check(lambda t: nnf.max_pool2d(t, 3, 2, 1, return_indices=True), x, backend, device)

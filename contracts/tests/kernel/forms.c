@@ -17,10 +17,11 @@ bool form_is_pointwise(operator_id_t id) {
   return id != OPERATOR_SUM && id != OPERATOR_MM;
 }
 
-form_t form_of(operator_id_t id, tensor_layout_t input, tensor_layout_t output) {
+form_t form_of(const tbk_fixture_t* fx, operator_id_t id, tensor_layout_t input,
+               tensor_layout_t output) {
   static const int64_t product[3] = {4, 6, 5};
   return (form_t){.id = id,
-                  .dtype = TBK_FLOAT32,
+                  .dtype = operation_dtype(fx),
                   .rank = 3,
                   .sizes = id == OPERATOR_MM ? product : cube,
                   .input = input,

@@ -13,8 +13,9 @@
 
 extern const int64_t form_flat[1]; /* an odd length */
 
-/* Returns float32 of rank 3, a sum over the middle dimension. */
-form_t form_of(operator_id_t id, tensor_layout_t input, tensor_layout_t output);
+/* Returns float32, or what the device declares in its place, of rank 3, a sum over the middle dimension. */
+form_t form_of(const tbk_fixture_t* fx, operator_id_t id, tensor_layout_t input,
+               tensor_layout_t output);
 bool form_has_inputs(operator_id_t id);
 bool form_is_pointwise(operator_id_t id);
 

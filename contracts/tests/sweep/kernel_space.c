@@ -91,7 +91,9 @@ static int64_t fan_in(const kernel_shape_t* shape, operator_id_t id) {
 static bool scalar_fits(operator_id_t id, const number_type_t* type, int64_t scalar,
                         int64_t values) {
   if (scalar == 0) return true;
-  if (scalar == 7) return values == VALUES_EXACT; /* of the kind BOOL, which counts as 1 */
+  if (scalar ==
+      7) /* of the kind BOOL, which counts as 1; PyTorch itself refuses it as alpha of numbers */
+    return values == VALUES_EXACT && id != OPERATOR_ADD;
   if (id == OPERATOR_ADD) {
     bool exact = values == VALUES_EXACT && !type->is_complex;
     if (type->digits == 0) return exact && type->size >= 4 && scalar < 4;

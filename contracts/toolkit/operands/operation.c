@@ -287,6 +287,9 @@ bool operation_check_untouched(tbk_fixture_t* fx, operation_t* operation, tbk_he
   return check_inputs(fx, operation, here) && held;
 }
 
+/* Launches of operation_run that were not refused, since operation_shown began. */
+static size_t accepted;
+
 bool operation_run(tbk_fixture_t* fx, operation_t* operation, int64_t ulps, tbk_here_t here) {
   memset(&fx->error, 0, sizeof fx->error);
   tbk_status_t status = operation_launch(fx, operation, NULL);
@@ -298,6 +301,7 @@ bool operation_run(tbk_fixture_t* fx, operation_t* operation, int64_t ulps, tbk_
     return false;
   }
   TBK_CHECKS(clause_of(fx, operation));
+  accepted++;
   if (tbk_check_status(TBK_OK, status, &fx->error, here))
     operation_check(fx, operation, ulps, here);
   return true;
@@ -315,4 +319,12 @@ void operation_for_each(tbk_fixture_t* fx, operation_fn function) {
   if (offered > 0) return;
   CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
   fx_evidence(fx, TBK_NOT_SHOWN, "none of the operators that the suite computes is offered");
+}
+
+void operation_shown(tbk_fixture_t* fx, operation_fn function) {
+  accepted = 0;
+  operation_for_each(fx, function);
+  CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
+  if (accepted == 0)
+    fx_evidence(fx, TBK_NOT_SHOWN, "no operator that is offered takes what is asked here");
 }

@@ -134,5 +134,7 @@ bool operation_run(tbk_fixture_t* fx, operation_t* operation, int64_t ulps, tbk_
  */
 typedef void (*operation_fn)(tbk_fixture_t* fx, operator_id_t id);
 void operation_for_each(tbk_fixture_t* fx, operation_fn function);
+/* The same, for what is shown by a launch of operation_run alone: where each is refused, says so. */
+void operation_shown(tbk_fixture_t* fx, operation_fn function);
 
 #endif /* TBK_CONTRACTS_OPERATION_H */

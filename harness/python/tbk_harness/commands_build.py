@@ -133,6 +133,10 @@ def kill_command(
         if timeout:
             outcome.stop(EXIT_USAGE, "--timeout is of the C layer")
         _kill_torch(target, only, frozen, full, jobs, output_dir)
+    if place is not None:
+        from tbk_harness.farm import watch  # noqa: PLC0415
+
+        watch.need(place)
     matrix, chosen = _planned(target, full, only, frozen)
     matrix.seed, matrix.share = seed, sample / 100
     outcome.prepare(output_dir)

@@ -24,7 +24,7 @@ from tbk_reports.model import (
 from tbk_reports.ordering import render_ordering
 from tbk_reports.render import write_file
 
-from tbk_harness import litmus_on_farm, litmus_runner, locate, outcome, progress
+from tbk_harness import litmus_on_farm, litmus_runner, locate, outcome, progress, steering
 from tbk_harness.command_line import Choice, Command
 from tbk_harness.commands_check import known_device, need_pytorch
 from tbk_harness.farm.place import Place, farm_options
@@ -120,18 +120,19 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
     progress.begin(outcome.console()).phase(LITMUS, options["seconds"])
     hunted = _hunt(program, place, subject, words, options, report_dir)
     progress.end()
+    if hunted.printed:
+        outcome.console().print(Text(hunted.printed), end="", soft_wrap=True)
     reproducer = report_dir / (TORCH_REPRODUCER if words else REPRODUCER)
     if hunted.records:
         ordering = ordering_of(hunted.records)
         found = next(iter(ordering.findings), None)
         # What ran before on a farm ran in other parts.
         with_others = found is not None and found.needs_others and place is None
-        command = _again(library, found, with_others, options) if found else ""
+        command = _again(found, with_others, options) if found else ""
         tell(ordering, outcome.console(), command)
         litmus_on_farm.tell(hunted.records, outcome.console())
         _tell_gate(hunted.records[-1].get("gate"), options["gate"])
-        written = hunted.code != EXIT_NOT_WRITTEN  # else another run's stands there
-        _write_page(report_dir, ordering, subject, command, reproducer, written)
+        _write_page(report_dir, ordering, subject, command, reproducer if hunted.wrote else None)
     if hunted.code == EXIT_FINDINGS:
         found = next(iter(ordering_of(hunted.records).findings), None)
         _tell_alone(outcome.console(), reproducer, found, "" if words else subject, options)
@@ -170,7 +171,8 @@ def _tell_alone(
     binary = reproducer.with_suffix("")
     build = ("cc", str(reproducer), *folders, "-o", str(binary), "-ldl", "-lpthread")
     run = (str(binary.absolute()), library, ",".join(options["backend_option"]))
-    console.print(Text(f"  {shlex.join(build)} && {shlex.join(run)}"))
+    steered = steering.shown(steering.here(), run)
+    console.print(Text(f"  {shlex.join(build)} && {steered}"), soft_wrap=True)
 
 
 def _torch_words(options: Mapping[str, Any], on_farm: bool) -> list[str]:
@@ -206,32 +208,30 @@ def _torch_words(options: Mapping[str, Any], on_farm: bool) -> list[str]:
 
 def _users_words(options: Mapping[str, Any]) -> list[str]:
     gate = [f"--gate={options['gate']}"] if options["gate"] else []
+    if options["library"] and options["layer"] == "c":
+        return [str(options["library"])]
     if options["library"]:
         return [str(options["library"]), "--layer=torch", *gate]
     imported = (f"--import={name}" for name in options["imports"])
     return [f"--device={options['device']}", *imported, *gate]
 
 
-def _again(library: str, found: Finding, with_others: bool, options: Mapping[str, Any]) -> str:
+def _again(found: Finding, with_others: bool, options: Mapping[str, Any]) -> str:
     """Returns the command that shows it again; `with_others`: with the programs before, where
     calls are PyTorch's."""
-    if library and options["layer"] == "c":
-        return again(library, found, options["backend_option"])
-    first = min(options["first"], found.index) if with_others else found.index
-    programs = found.index + 1 - first
-    words = [*_users_words(options), f"--seed={found.seed}", f"--first={first}"]
-    backend = (f"--backend-option={one}" for one in options["backend_option"])
-    return shlex.join(["tbk", "litmus", *words, f"--programs={programs}", *backend])
+    through_pytorch = options["device"] or options["layer"] == "torch"
+    first = min(options["first"], found.index) if with_others and through_pytorch else found.index
+    indexes = range(first, found.index + 1)
+    return again(_users_words(options), found.seed, indexes, options["backend_option"])
 
 
 def _write_page(
-    folder: Path, ordering: Ordering, subject: str, again: str, program: Path, written: bool
+    folder: Path, ordering: Ordering, subject: str, again: str, program: Path | None
 ) -> None:  # fmt: skip
-    """Writes the page; `written`: `program` is the file of this run's finding."""
+    """Writes the page; `program`: the file of this run's finding, where that has one."""
     try:
-        has_file = written and program.exists()
-        code = program.read_text("utf-8", "replace") if has_file else ""
-        page = render_ordering(ordering, subject, again, code, program.name)
+        code = program.read_text("utf-8", "replace") if program and program.exists() else ""
+        page = render_ordering(ordering, subject, again, code, program.name if program else "")
         write_file(folder / PAGE, page)
     except OSError as error:
         outcome.stop(EXIT_NOT_WRITTEN, f"the page cannot be written: {outcome.reason(error)}")

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.text import Text
+from tbk_reports import recorded
 from tbk_reports.litmus import is_litmus
 from tbk_reports.model import (
     EXIT_FINDINGS,
@@ -22,11 +22,11 @@ from tbk_reports.model import (
     Test,
     read_results,
 )
-from tbk_reports.text import line
+from tbk_reports.text import clean, line
 from tbk_reports.view import View
 from tbk_reports.words import check_words, seen_words, state_words
 
-from tbk_harness import debugger, litmus_runner, outcome, runner, steering, tsan
+from tbk_harness import debugger, litmus_runner, outcome, recorded_run, runner, steering, tsan
 from tbk_harness.folder import RESULTS
 from tbk_harness.judge import Known
 from tbk_harness.near import hint
@@ -55,39 +55,52 @@ def replay_command(results: Path, tests: tuple[str, ...], *, every: bool, gdb: b
     out = outcome.console()
     again = 0
     for test in chosen:
-        with steering.steered(test.replay):
-            again += _fails_again(test, out) if is_litmus(test) else _runs(binary, test, out)
+        with steering.steered(test.replay) as told:
+            again += (
+                _fails_again(test, told, out) if is_litmus(test) else _runs(binary, test, told, out)
+            )
     left = len(failures) - len(chosen)
     more = f"; {left} more of the same causes left out: --all runs them, too" if left else ""
     out.print(Text(f"{again} of {len(chosen)} fail again{more}"))
     raise SystemExit(EXIT_FINDINGS if again else EXIT_PASS)
 
 
-def _runs(binary: Path, test: Test, out: Console) -> bool:
-    """Runs the recorded command, and tells what came of it; true unless it passes."""
-    command = _command(binary, test)
-    out.print(Text(shlex.join(command), style="dim"))
+def _runs(binary: Path, test: Test, told: Sequence[str], out: Console) -> bool:
+    """Runs the recorded command, and tells what came of it; true unless it passes.
+
+    `told`: what `env` would be told, so that what is printed does the same in a shell.
+    """
+    run = _run_of(test)
+    environment = _environment(binary, test, run)
+    told = [*told, *(f"{name}={text}" for name, text in environment.items())]
+    _print_command(steering.shown(told, [str(binary), *run.arguments]), out)
     with tempfile.TemporaryDirectory(prefix="tbk-replay-") as folder:
         output = Path(folder) / RESULTS
-        ended = runner.run(command[1:], output, environment=_environment(binary, test))
+        ended = runner.run(run.arguments, output, environment=environment)
         seen = read_results(output).tests if output.exists() else ()
     failing = [one for one in seen if one.failed] if seen else []
     out.print(_told(test, seen, failing, ended))
     return bool(failing) or not seen
 
 
-def _fails_again(test: Test, out: Console) -> bool:
+def _print_command(command: str, out: Console) -> None:
+    out.print(Text(clean(command), style="dim"), soft_wrap=True)
+
+
+def _fails_again(test: Test, told: Sequence[str], out: Console) -> bool:
     """Runs the program that a litmus finding was found by, and tells what came of it."""
     program, words = litmus_runner.runner(), litmus_runner.arguments_of(test.replay)
     if program is None:
         outcome.stop(EXIT_SUITE_ERROR, litmus_runner.MISSING)
     if words is None:
         outcome.stop(EXIT_USAGE, f"{test.id} has no replay command of tbk litmus")
-    out.print(Text(line(test.replay, 600), style="dim"))
+    _print_command(steering.shown(told, ["tbk", "litmus", *words]), out)
     with tempfile.TemporaryDirectory(prefix="tbk-replay-") as folder:
         hunted = litmus_runner.hunt(program, words[0], words[1:], Path(folder))
-    if hunted.code == EXIT_FINDINGS:
+    if hunted.code == EXIT_FINDINGS or hunted.finding is not None:
         out.print(Text(f"{test.id}: fails again", style="bold red"))
+        if hunted.printed:
+            out.print(Text(hunted.printed), end="", soft_wrap=True)
     elif hunted.code == EXIT_PASS:
         told = "nothing found this time: it may take the programs before (tbk litmus runs them)"
         out.print(Text(f"{test.id}: {told}", style="yellow"))
@@ -143,26 +156,20 @@ def _named(tests: Sequence[Test], word: str) -> list[Test]:
     return [test for test in named if test.failed] or named
 
 
-def _command(binary: Path, test: Test) -> list[str]:
-    """The recorded arguments, but never another program than tbk-run."""
+def _run_of(test: Test) -> recorded_run.Run:
     try:
-        words = steering.without(shlex.split(test.replay))
-    except ValueError:
-        words = []
-    if not words or Path(words[0]).name != "tbk-run":
-        outcome.stop(EXIT_USAGE, f"{test.id} has no replay command of tbk-run")
-    if any(word.split("=")[0] in ("--output", "--resume") for word in words):
-        outcome.stop(EXIT_USAGE, f"the replay command of {test.id} names an output")
-    return [str(binary), *words[1:]]
+        return recorded_run.read(test.replay)
+    except ValueError as error:
+        outcome.stop(EXIT_USAGE, line(f"{test.id} {error}", 300))
 
 
-def _environment(binary: Path, test: Test) -> dict[str, str]:
+def _environment(binary: Path, test: Test, run: recorded_run.Run) -> dict[str, str]:
     """What a library that was built for a sanitizer needs, found anew: never what the file says."""
-    library = Path(_command(binary, test)[1])
-    if not test.replay.startswith("env ") or not tsan.built_for(library):
+    preloads = recorded.read(test.replay).preloads
+    if run.library is None or not preloads or not tsan.built_for(run.library):
         return {}
     try:
-        return tsan.environment(library, binary)
+        return tsan.environment(run.library, binary)
     except tsan.NoTsanError as error:
         outcome.stop(EXIT_USAGE, str(error))
 

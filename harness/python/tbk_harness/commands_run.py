@@ -117,6 +117,7 @@ def run_command(
     if tsan:
         layer, options, environment = _under_tsan(library, layer, options)
     from tbk_harness import litmus_layer  # noqa: PLC0415  # what takes long to import
+    from tbk_harness.farm import watch  # noqa: PLC0415
     from tbk_harness.session import Session, request, understood  # noqa: PLC0415
 
     asked = request(known, options, place is not None)
@@ -126,7 +127,7 @@ def run_command(
         understood(runner_arguments(library, options), "c")
     order = litmus_layer.plan(options, tsan)
     if place is not None:
-        _reach(place)
+        watch.need(place)
     session = Session(asked, display)
     chosen, why_not = _layers(layer, display)
     if why_not:
@@ -151,16 +152,6 @@ def _place(options: dict[str, Any], tsan: bool) -> Place | None:
     if tsan:
         outcome.stop(EXIT_USAGE, "--tsan does not go with --farm")
     return place
-
-
-def _reach(place: Place) -> None:
-    """Stops where the farm is not there, before PyTorch is imported to choose the layers."""
-    from tbk_harness.farm import watch  # noqa: PLC0415
-
-    try:
-        watch.reach(place)
-    except watch.FarmError as error:
-        outcome.stop(error.code, str(error))
 
 
 def _run_on_farm(

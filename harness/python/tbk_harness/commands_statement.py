@@ -263,6 +263,7 @@ def _as_json(name: str, checked: Checked) -> dict[str, object]:
     return {
         "archive": name,
         "standing": checked.word,
+        "signed": checked.signed,
         "signer": checked.signer.words if checked.signer else None,
         "issued": checked.issued or None,
         "word": found.word if found else None,

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import shutil
 import sys
-from pathlib import Path
 from typing import NoReturn
 
+from tbk_reports import recorded
 from tbk_reports.model import EXIT_SUITE_ERROR, EXIT_USAGE, Test
+from tbk_reports.text import clean
 
 from tbk_harness import locate, outcome, steering
 
@@ -24,8 +24,8 @@ class _Refuses(argparse.ArgumentParser):
 
 def arguments(test: Test) -> list[str]:
     """Returns those of tbk-cunit, from the recorded command of tbk-run. Raises ValueError."""
-    words = steering.without(shlex.split(test.replay))
-    if not words or Path(words[0]).name != "tbk-run":
+    found = recorded.read(test.replay)
+    if found.program != "tbk-run":
         raise ValueError("it has no command of tbk-run")
     parser = _Refuses(add_help=False, allow_abbrev=False)
     parser.add_argument("--only")
@@ -33,7 +33,7 @@ def arguments(test: Test) -> list[str]:
     parser.add_argument("--backend-option", "-b", action="append", default=[])
     parser.add_argument("--seed")
     parser.add_argument("--case")
-    known, _ = parser.parse_known_args([w for w in words[1:] if not _is_torch(w)])
+    known, _ = parser.parse_known_args([w for w in found.words[1:] if not _is_torch(w)])
     made = [known.library, f"--only={test.id}"]
     made += [f"--option={one}" for one in known.backend_option]
     made += [f"--seed={known.seed}"] if known.seed else []
@@ -61,6 +61,5 @@ def start(test: Test) -> NoReturn:
         outcome.stop(EXIT_USAGE, f"{test.id} can't be run under gdb: {error}")
     batch = [] if sys.stdin.isatty() else ["-batch"]
     stack = [] if sys.stdin.isatty() else ["-ex", "thread apply all backtrace"]
-    print(shlex.join(command), flush=True)
-    os.environ.update(steering.variables(test.replay))
+    print(clean(steering.shown(steering.steer(test.replay), command)), flush=True)
     os.execv(gdb, [gdb, "-q", *batch, "-ex", "run", *stack, "--args", *command])  # noqa: S606

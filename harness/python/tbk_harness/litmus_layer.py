@@ -16,7 +16,7 @@ from tbk_reports.model import read_results
 from tbk_harness import litmus_runner
 from tbk_harness.folder import PARTS
 from tbk_harness.layers import Part
-from tbk_harness.litmus_part import Subject, document, tests
+from tbk_harness.litmus_part import Subject, document, tests, unwritten
 from tbk_harness.litmus_runner import REPRODUCER, Hunted, again
 from tbk_harness.progress_row import LITMUS
 from tbk_harness.runner import Ended
@@ -90,6 +90,9 @@ def run(
         here = hunt or (lambda said, folder: litmus_runner.hunt(program, library, said, folder))
         hunted = here(words, path.parent)
         subject = _found(session, library, options, hunted)
+        for lack in filter(None, (hunted.printed.rstrip(), unwritten(hunted))):
+            session.display.tell(lack)
+        session.notes += filter(None, [unwritten(hunted)])
     records = tests(litmus_runner.kinds(program), hunted, subject)
     path.write_bytes(document(records, header, hunted, tier))
     footer = read_results(path).footer or {}
@@ -118,9 +121,10 @@ def _arguments(options: Mapping[str, Any], seconds: float, shrink: float) -> lis
 
 def _found(session: Session, library: str, options: Mapping[str, Any], hunted: Hunted) -> Subject:
     """Returns what a finding brings besides: how to run it again, and its C file."""
-    raw = next((one for one in hunted.records if one.get("record") == "litmus-finding"), None)
-    if raw is None:
+    if hunted.finding is None:
         return Subject()
     file = session.folder / PARTS / REPRODUCER
-    code = file.read_text("utf-8", "replace") if file.exists() else ""
-    return Subject(again(library, finding_of(raw), options.get("backend_option") or ()), code)
+    code = file.read_text("utf-8", "replace") if hunted.wrote and file.exists() else ""
+    found = finding_of(hunted.finding)
+    only = range(found.index, found.index + 1)
+    return Subject(again([library], found.seed, only, options.get("backend_option") or ()), code)

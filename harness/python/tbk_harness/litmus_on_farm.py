@@ -43,8 +43,9 @@ def hunt(
     `words`: tbk-litmus's options.
     """
     from tbk_harness.farm import programs  # noqa: PLC0415
-    from tbk_harness.farm.watch import FarmError  # noqa: PLC0415
+    from tbk_harness.farm.watch import FarmError, need  # noqa: PLC0415
 
+    need(place)
     files, gate = {}, ""
     if not options["device"]:
         files["library"] = Path(subject)

@@ -112,7 +112,7 @@ def _of_kind(kind: Record, edge: Record | None, hunted: Hunted, subject: Subject
         why = edge.get("why")
         reason = {"evidence_reason": f"litmus programs: {why}"} if why else {}
         return _test(name, clause, **state, **reason, facts={"edge": dict(edge)})
-    if hunted.code in (EXIT_PASS, EXIT_FINDINGS):
+    if hunted.answered:
         return _test(name, clause, verdict="unsupported", needs_missing=str(kind.get("needs", "")))
     return _test(name, clause, **_unanswered(hunted))
 
@@ -131,7 +131,7 @@ def _of_ends(hunted: Hunted, finding: Finding | None, subject: Subject) -> dict[
         return _test(ENDS, _CONTENTS, verdict="unsupported", needs_missing=subject.missing)
     if subject.left_out:
         return _test(ENDS, _CONTENTS, verdict="left-out", evidence_reason=subject.left_out)
-    if hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
+    if not hunted.answered:
         return _test(ENDS, _CONTENTS, **_unanswered(hunted))
     if finding is None:
         return _test(ENDS, _CONTENTS, verdict="pass")
@@ -143,7 +143,7 @@ def _of_ends(hunted: Hunted, finding: Finding | None, subject: Subject) -> dict[
 def tests(kinds: Sequence[Record], hunted: Hunted, subject: Subject) -> list[dict[str, Any]]:
     """Returns the records of all tests, the same ones whatever happened."""
     edges = {one.get("kind"): one for one in hunted.records if one.get("record") == "litmus-edge"}
-    raw = next((one for one in hunted.records if one.get("record") == "litmus-finding"), None)
+    raw = hunted.finding
     finding = finding_of(raw) if raw is not None else None
     accuses = any(edge.get("state") == "broken" for edge in edges.values())
     found = [_of_ends(hunted, None if accuses else finding, subject)]
@@ -167,6 +167,13 @@ def _accuse(found: list[dict[str, Any]], finding: Finding, raw: Record, subject:
     first["facts"] = facts | ({"program": subject.code} if subject.code else {})
 
 
+def unwritten(hunted: Hunted) -> str | None:
+    """Returns what is to be said of a finding whose file could not be written."""
+    if hunted.finding is None or hunted.wrote:
+        return None
+    return f"litmus programs found a fault, and its file is not there: {hunted.said}"
+
+
 def document(
     records: Sequence[Mapping[str, Any]], header: Mapping[str, Any], hunted: Hunted, tier: str
 ) -> bytes:
@@ -183,7 +190,7 @@ def document(
         "recorded": len(records),
         "verdict": "error" if torn else "fail" if failing else "pass",
         "exit_code": code,
-        "reason": f"the litmus programs were not run: {hunted.said}" if torn else None,
+        "reason": f"the litmus programs were not run: {hunted.said}" if torn else unwritten(hunted),
     }
     head = {**kept, "record": "header", "layer": LAYER, "planned": len(records), "tier": tier}
     lines = [head, *records, footer]

@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tbk_reports.finding import Finding, Record
+from tbk_reports import recorded
+from tbk_reports.finding import Record
 from tbk_reports.model import (
     EXIT_FINDINGS,
     EXIT_INTERRUPTED,
@@ -42,6 +42,21 @@ class Hunted:
     code: int
     said: str
     records: tuple[Record, ...]
+    printed: str = ""  # of a finding that is in no file, for the command to tell
+
+    @property
+    def finding(self) -> Record | None:
+        return next((one for one in self.records if one.get("record") == "litmus-finding"), None)
+
+    @property
+    def wrote(self) -> bool:
+        """Whether the file of its finding is its own; else there may be anybody's."""
+        return self.code != EXIT_NOT_WRITTEN
+
+    @property
+    def answered(self) -> bool:
+        """Whether programs said what there is to say; a finding does, whatever came after it."""
+        return self.code in (EXIT_PASS, EXIT_FINDINGS) or self.finding is not None
 
 
 def runner() -> Path | None:
@@ -103,9 +118,7 @@ def _hunt(
     command = [str(program), *arguments, *files]
     code, stderr, printed = _run(tether.command(*command) if tethered else command)
     hunted = hunted_from(code, stderr, folder)
-    if not hunted.records:  # a finding that could not be written is on stdout alone
-        sys.stdout.write(printed)
-    return hunted
+    return hunted if hunted.records else replace(hunted, printed=printed)
 
 
 def hunted_from(code: int, stderr: str, folder: Path) -> Hunted:
@@ -140,28 +153,18 @@ _OF_REPLAYS = ("--seed=", "--first=", "--programs=", "--backend-option=")
 def arguments_of(command: str) -> list[str] | None:
     """Returns the library and the options of a recorded command of `again`; None for any other,
     since a file that somebody sent may hold anything."""
-    try:
-        words = steering.without(shlex.split(command))
-    except ValueError:
-        return None
+    words = list(recorded.read(command).words)
     if words[:2] != ["tbk", "litmus"] or len(words) <= LIBRARY:
         return None
     options = words[LIBRARY + 1 :]
     return words[LIBRARY:] if all(one.startswith(_OF_REPLAYS) for one in options) else None
 
 
-def again(library: str, finding: Finding, backend_options: Sequence[str]) -> str:
-    """Returns the command that runs the program of a finding again.
+def again(subject: Sequence[str], seed: int, indexes: range, backend_options: Sequence[str]) -> str:
+    """Returns the command that runs programs of a seed again; `subject`: what says on what.
 
-    What the library does may depend on the programs before: then it need not show alone.
+    What the library does may depend on the programs before: then one need not show it alone.
     """
-    words = [
-        *steering.here(),
-        "tbk",
-        "litmus",
-        library,
-        f"--seed={finding.seed}",
-        f"--first={finding.index}",
-    ]
-    words += ["--programs=1"]
-    return shlex.join([*words, *(f"--backend-option={one}" for one in backend_options)])
+    programs = (f"--seed={seed}", f"--first={indexes.start}", f"--programs={len(indexes)}")
+    options = (f"--backend-option={one}" for one in backend_options)
+    return steering.shown(steering.here(), ["tbk", "litmus", *subject, *programs, *options])

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import tbk_contracts
+from tbk_reports import recorded
+from tbk_reports.extent import simulated
 from tbk_reports.model import Judged, Test
 from tbk_reports.text import line
 from tbk_reports.view import View
 from tbk_reports.words import FOREIGN_BLAME, seen_words
 
-from tbk_harness import steering
 from tbk_harness.excerpt import PACKAGE, Excerpt, ExcerptError
 
 FOLDER = "reproducers"
@@ -29,6 +30,10 @@ _RUNS = (
     ("missing", ("of", "excused")),
     ("run_seed", ("choose", "begin")),
 )  # what runs a test, beside what the test itself reaches
+# A simulated run is had again only with the seed that it had, or with none.
+_UNSTEERED = """\
+for name in [one for one in os.environ if one.startswith("TBK_") and one.endswith("_SIMULATOR")]:
+    del os.environ[name]"""
 _HEAD = """\
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
@@ -118,7 +123,7 @@ def alone(test: Test, header: Mapping[str, Any]) -> str:
                 excerpt.need(f"{PACKAGE}.{source}", member)
     except ExcerptError:
         return ""
-    start, device = _start(torch, steering.variables(test.replay))
+    start, device = _start(torch, recorded.read(test.replay).variables)
     texts = {one.name: (one.is_package, one.text()) for one in excerpt.modules.values()}
     head = _HEAD.format(
         id=line(test.id, 200), clause=line(f"{test.clause}: {test.clause_text}", 400),
@@ -143,7 +148,8 @@ def _start(header: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[str
     told, backend = header["torch"], header.get("backend")
     command = header.get("command")
     words = [str(word) for word in command] if isinstance(command, list) else []
-    lines = [f"os.environ[{name!r}] = {text!r}" for name, text in variables.items()]
+    lines = [_UNSTEERED] if variables or simulated(header, {}) else []
+    lines += [f"os.environ[{name!r}] = {text!r}" for name, text in variables.items()]
     lines += ["import torch"]
     device = str(told.get("device") or "")
     if any(word.startswith("--torch-library") for word in words) and isinstance(backend, Mapping):

@@ -2,56 +2,56 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Variables that steer a simulated driver, with which a recorded command begins.
 
-Without the seed among them, the same test runs in another order.
+Without the seed among them, the same test runs in another order; and so it does with a seed that
+the run did not have.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
-import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-_STEERS = re.compile(r"TBK_[A-Z0-9_]+_SIMULATOR=")
+from tbk_reports import recorded
 
 
 def here() -> list[str]:
-    """Returns what a command begins with, so that it runs as this process would run it."""
-    found = sorted(
-        f"{name}={text}" for name, text in os.environ.items() if text and _STEERS.match(name + "=")
-    )
-    return ["env", *found] if found else []
+    """Returns what `env` is told so that a command runs as this process would run it."""
+    return sorted(f"{name}={text}" for name, text in os.environ.items() if _steers(name, text))
 
 
-def without(words: list[str]) -> list[str]:
-    """Returns a recorded command without its variables: no file says what is preloaded."""
-    if words[:1] != ["env"]:
-        return words
-    return list(itertools.dropwhile(lambda word: "=" in word, words[1:]))
+def _steers(name: str, text: str) -> bool:
+    return bool(text) and recorded.steers(name)
 
 
-def variables(command: str) -> dict[str, str]:
-    """Returns what a recorded command says of simulated drivers.
+def shown(told: Sequence[str], command: Sequence[str]) -> str:
+    """Returns a command that can be pasted; `told`: what `env` is told for it."""
+    return shlex.join(["env", *told, *command] if told else command)
 
-    Nothing of another kind, since a file that somebody sent may hold anything.
+
+def steer(command: str) -> list[str]:
+    """Makes the environment that of a recorded run, and returns what `env` is told to do so, too.
+
+    Nothing else that the command states is set, since a file that somebody sent may hold anything.
     """
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return {}
-    stated = words[1 : len(words) - len(without(words))]
-    return dict(word.split("=", 1) for word in stated if _STEERS.match(word))
+    stated = recorded.read(command).variables
+    others = sorted(
+        name for name, text in os.environ.items() if _steers(name, text) and name not in stated
+    )
+    for name in others:
+        del os.environ[name]
+    os.environ.update(stated)
+    unset = [word for name in others for word in ("-u", name)]
+    return unset + [f"{name}={text}" for name, text in stated.items()]
 
 
 @contextlib.contextmanager
-def steered(command: str) -> Iterator[None]:
-    """Has these variables in the environment for a while."""
+def steered(command: str) -> Iterator[list[str]]:
+    """Does so for a while."""
     before = dict(os.environ)
-    os.environ.update(variables(command))
     try:
-        yield
+        yield steer(command)
     finally:
         os.environ.clear()
         os.environ.update(before)

@@ -20,13 +20,18 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-S", "-E", __file__, str(os.getpid()), *words]
 
 
+def when_parent_ends(number: int) -> None:
+    """Has this process get a signal when the thread that started it ends; 0: none any more."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+
+
 def main() -> None:
     """Ties the process to its parent, and becomes the command."""
     parent, words = int(sys.argv[1]), sys.argv[2:]
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        if os.getppid() != parent:  # it ended before
-            raise SystemExit(128 + signal.SIGTERM)
+    when_parent_ends(signal.SIGTERM)
+    if sys.platform == "linux" and os.getppid() != parent:  # it ended before
+        raise SystemExit(128 + signal.SIGTERM)
     os.execv(words[0], words)  # noqa: S606  # a path
 
 

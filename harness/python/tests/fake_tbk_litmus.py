@@ -23,6 +23,13 @@ FINDING = {
 IN_COMPANY = {**FINDING, "alone_shown": 0, "alone_runs": 3}
 CRASH = {**FINDING, "outcome": "crash", "call": 1, "message": "signal 11", "clauses": [],
          "chain": [], "reason": []}  # fmt: skip
+FOUND = {"wrong.so": [FINDING], "unwritten.so": [FINDING], "dead.so": [CRASH],
+         "company.so": [IN_COMPANY]}  # fmt: skip
+WITHOUT_RECORDS = {
+    "odd.so": (4, "the library cannot be loaded twice", ""),
+    "idle.so": (3, "the time was over before a program was run", ""),
+    "nowhere.so": (8, "litmus.jsonl: could not be written", "FOUND: a fault that is in no file\n"),
+}
 
 
 def kind(name: str, clause: str, **more: object) -> dict[str, object]:
@@ -45,21 +52,24 @@ def main() -> int:
     library = Path(sys.argv[1]).name
     if os.environ.get("TBK_LITMUS_STOPS"):
         return 6
-    if library == "odd.so":
-        print("tbk-litmus: the library cannot be loaded twice", file=sys.stderr)
-        return 4
-    if library == "idle.so":
-        print("tbk-litmus: the time was over before a program was run", file=sys.stderr)
-        return 3
-    findings = {"wrong.so": [FINDING], "dead.so": [CRASH], "company.so": [IN_COMPANY]}.get(
-        library, []
-    )
+    if library in WITHOUT_RECORDS:
+        code, said, printed = WITHOUT_RECORDS[library]
+        print(f"tbk-litmus: {said}", file=sys.stderr)
+        print(printed, end="")
+        return code
+    findings = FOUND.get(library, [])
     footer = {"record": "litmus-footer", "programs": 100, "controls": 30, "milliseconds": 500,
               "processes": 1 if "--processes=1" in sys.argv else 40}  # fmt: skip
-    states = edges("broken" if library == "wrong.so" else "proven")
+    states = edges("broken" if FINDING in findings else "proven")
     output = next(one for one in sys.argv if one.startswith("--output=")).partition("=")[2]
+    unwritten = "litmus.c: could not be written" if library == "unwritten.so" else ""
+    if unwritten:
+        print(f"tbk-litmus: {unwritten}", file=sys.stderr)
+        footer |= {"exit_code": 8, "reason": unwritten}
     records = [*findings, *states, footer]
     Path(output).write_text("".join(json.dumps(one) + "\n" for one in records))
+    if unwritten:
+        return 8
     if findings:
         (Path(output).parent / "litmus.c").write_text("int main(void) { return 1; }\n")
     return 1 if findings else 0

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +63,19 @@ def made(
     """Returns the members of an archive."""
     members, _ = certificate.members_of(one, day)
     return certificate.signed(members, key) if key else members
+
+
+def key(folder: Path, name: str) -> Path:
+    path = folder / name
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)], check=True
+    )
+    return path
+
+
+def signers(folder: Path, own: Path, *options: str) -> Path:
+    """Returns a file of allowed signers that knows one key."""
+    kind, words, *_ = own.with_suffix(".pub").read_text().split()
+    path = folder / "signers"
+    path.write_text(f"{' '.join(['alice@example.com', *options])} {kind} {words}\n")
+    return path

@@ -64,7 +64,7 @@ def test_gdb_runs_one_test(tbk: Tbk, tmp_path: Path) -> None:
         ("tbk-run --torch-device acme --only a/b", "torch layer"),
         ("rm -r /", "no command of tbk-run"),
         ("tbk-run --only", "expected one argument"),
-        ("tbk-run 'x", "quotation"),
+        ("tbk-run 'x", "no command of tbk-run"),
     ],
 )
 def test_what_is_no_test_in_c_is_refused(replay: str, why: str) -> None:

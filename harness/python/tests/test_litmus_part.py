@@ -78,6 +78,38 @@ def test_a_finding_is_a_cause_with_its_picture_and_its_program(run: Tbk, tmp_pat
     assert "### Order" in (folder / "summary.md").read_text()
 
 
+def test_a_finding_whose_file_could_not_be_written_is_one_and_shows_no_other_file(
+    run: Tbk, tmp_path: Path
+) -> None:
+    parts = tmp_path / "tbk-report" / "parts"
+    parts.mkdir(parents=True)
+    (parts / "litmus.c").write_text("int somebody_elses;\n")
+    ended = run("unwritten.so")
+    assert ended.returncode == 1, ended.stderr
+    said = "its file is not there: litmus.c: could not be written"
+    assert said in " ".join(ended.stdout.split())
+    found = judged(tmp_path)
+    assert (found["verdict"], sorted(set(verdicts(tmp_path).values()))) == (
+        "fail", ["fail", "pass", "unsupported"],
+    )  # fmt: skip
+    footer = json.loads((parts / "litmus.jsonl").read_text().splitlines()[-1])
+    assert (footer["counts"]["fail"], footer["exit_code"]) == (2, 1)
+    assert said in footer["reason"]
+    for page in (parts / "litmus.jsonl", tmp_path / "tbk-report" / "index.html"):
+        assert "somebody_elses" not in page.read_text()
+    assert said in (tmp_path / "tbk-report" / "index.html").read_text()
+    assert starter(tmp_path)("verify", "tbk-report/results.jsonl").returncode == 0
+
+
+def test_a_finding_that_is_in_no_file_is_told_by_the_command(run: Tbk, tmp_path: Path) -> None:
+    (tmp_path / "nowhere.so").touch()
+    told = "FOUND: a fault that is in no file"
+    alone = starter(tmp_path)("litmus", "nowhere.so", TBK_LITMUS=LITMUS)
+    assert (alone.returncode, alone.stdout.count(told)) == (8, 1)
+    assert told in run("nowhere.so").stdout
+    assert told not in run("nowhere.so", "--quiet").stdout
+
+
 @pytest.mark.parametrize(
     ("library", "told", "again"),
     [

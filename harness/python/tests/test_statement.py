@@ -21,7 +21,6 @@ import statements
 import synthetic
 import tampering
 import tbk_contracts
-from invoke import Tbk
 from statements import DAY
 from tbk_contracts.profiles import Profile
 from tbk_harness import archive, certificate, claim, signature
@@ -31,22 +30,6 @@ from tbk_reports.conformance import Conformance
 TAMPERED = 200
 SECONDS = float(os.environ.get("TBK_FUZZ_SECONDS", "0"))
 FEW = 24  # clauses of a statement that is checked 200 times
-
-
-def _key(folder: Path, name: str) -> Path:
-    path = folder / name
-    subprocess.run(
-        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)], check=True
-    )
-    return path
-
-
-def _signers(folder: Path, key: Path, *options: str) -> Path:
-    """Returns a file of allowed signers that knows one key."""
-    kind, words, *_ = key.with_suffix(".pub").read_text().split()
-    path = folder / "signers"
-    path.write_text(f"{' '.join(['alice@example.com', *options])} {kind} {words}\n")
-    return path
 
 
 def _conformance(path: Path, waivers: str = "", profile: str = "") -> Conformance:
@@ -247,19 +230,19 @@ def test_a_member_that_claims_to_be_huge_is_not_read() -> None:
 
 
 def test_only_a_signature_of_somebody_known_is_authentic(tmp_path: Path) -> None:
-    key, other = _key(tmp_path, "alice"), _key(tmp_path, "mallory")
+    key, other = statements.key(tmp_path, "alice"), statements.key(tmp_path, "mallory")
     source = statements.source(statements.write(tmp_path / "r.jsonl"))
     data = archive.pack(statements.made(source, key))
     unknown = check(data, DAY)
     assert (unknown.faults, unknown.word) == ([], "consistent")
     assert unknown.signer is not None
     assert "SHA256:" in unknown.signer.words
-    known = check(data, DAY, _signers(tmp_path, key))
+    known = check(data, DAY, statements.signers(tmp_path, key))
     assert (known.faults, known.word) == ([], "authentic")
-    strange = check(data, DAY, _signers(tmp_path, other))
+    strange = check(data, DAY, statements.signers(tmp_path, other))
     assert (strange.problems, strange.authentic) == ([], False)
     assert "of nobody in" in strange.refusals[0]
-    elsewhere = check(data, DAY, _signers(tmp_path, key, 'namespaces="git"'))
+    elsewhere = check(data, DAY, statements.signers(tmp_path, key, 'namespaces="git"'))
     assert elsewhere.refusals
     assert not elsewhere.authentic
     kind = check(data, DAY, public_key=key.with_suffix(".pub"))
@@ -299,12 +282,12 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tampering.Bench:
     records = _changed(5, **FAIL)
     waiver = statements.WAIVER.format(clause=records[5]["clause"], expires="2026-06-01")
     source = statements.source(statements.write(tmp_path / "r.jsonl", records), waiver)
-    key = _key(tmp_path, "alice")
-    _signers(tmp_path, key)
+    key = statements.key(tmp_path, "alice")
+    statements.signers(tmp_path, key)
     other = statements.made(statements.source(statements.write(tmp_path / "o.jsonl")), key)
     return tampering.Bench(
         archive.pack(statements.made(source)), archive.pack(statements.made(source, key)),
-        dict(other)[signature.SSH], _key(tmp_path, "mallory"), source,
+        dict(other)[signature.SSH], statements.key(tmp_path, "mallory"), source,
     )  # fmt: skip
 
 
@@ -335,69 +318,3 @@ def test_what_is_made_anew_throughout_is_consistent_and_only_a_signature_shows_i
     assert check(data, DAY, tmp_path / "signers").refusals == [
         "it is not signed, and a signature was asked for"
     ]
-
-
-# -------------------------------------------------------------------------------------- commands
-
-
-def test_from_results_to_a_checked_archive(tbk: Tbk, tmp_path: Path) -> None:
-    (tmp_path / "tbk-report").mkdir()
-    statements.write(tmp_path / "tbk-report" / "results.jsonl")
-    key = _key(tmp_path, "alice")
-    _signers(tmp_path, key)
-    made = tbk("certify", "-o", "a.zip", "--sign", "alice")
-    assert (made.returncode, made.stderr) == (0, "")
-    assert made.stdout.startswith("CONFORMANT (thorough): acme 1.4.2 conforms in the C layer")
-    found = tbk("verify", "a.zip", "--signers", "signers", "--conformant")
-    assert found.returncode == 0
-    assert "authentic: signed by alice@example.com" in found.stdout
-    assert "It does not prove:" in found.stdout
-    _signers(tmp_path, _key(tmp_path, "mallory"))
-    strange = tbk("verify", "a.zip", "--signers", "signers")
-    assert strange.returncode == 1
-    assert "It is signed; for what stands above, it is not authentic" in strange.stdout
-    (tmp_path / "lib.so").write_bytes(b"another library")
-    other = tbk("verify", "a.zip", "--library", "lib.so", "--json")
-    assert other.returncode == 1
-    (told,) = json.loads(other.stdout)
-    assert (told["standing"], told["word"], told["conformant"]) == (
-        "consistent", "conformant", False,
-    )  # fmt: skip
-    assert "the run was of cccc" in told["refusals"][0]
-    badge = tbk("badge", "a.zip", "-o", "public")
-    assert badge.returncode == 0
-    assert json.loads((tmp_path / "public" / "badge.json").read_text())["message"] == (
-        "conformant, C layer"
-    )
-    bent = bytearray((tmp_path / "a.zip").read_bytes())
-    bent[len(bent) // 2] ^= 1
-    (tmp_path / "bent.zip").write_bytes(bent)
-    found = tbk("verify", "bent.zip")
-    assert found.returncode == 1
-    assert "inconsistent: nothing in it is to be relied on" in found.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["certify", "none.jsonl", "-o", "a.zip"], 2, "cannot read none.jsonl"),
-        (["certify", "r.jsonl", "-o", "a.zip", "--profile", "trainin"], 2, "did you mean training"),
-        (["certify", "r.jsonl", "-o", "a.zip", "--sign", "r.jsonl"], 2, "does not sign"),
-        (["certify", "r.jsonl", "-o", "a.zip", "--waivers", "r.jsonl"], 2, "waivers.toml"),
-        (["certify", "r.jsonl", "-o", "no/a.zip"], 8, "the archive cannot be written"),
-        (["certify", "torn.jsonl", "-o", "a.zip"], 7, "there is no verdict to state"),
-        (["verify", "r.jsonl", "--conformant"], 2, "is no archive"),
-        (["verify", "none.zip"], 2, "cannot read none.zip"),
-        (["badge", "none.jsonl"], 2, "cannot read none.jsonl"),
-    ],
-)
-def test_bad_input_gets_one_line(
-    tbk: Tbk, tmp_path: Path, arguments: list[str], code: int, said: str
-) -> None:
-    statements.write(tmp_path / "r.jsonl")
-    synthetic.write(tmp_path / "torn.jsonl", statements.records(), end=False)
-    ended = tbk(*arguments)
-    assert ended.returncode == code
-    assert said in ended.stderr
-    assert ended.stderr.count("\n") == 1
-    assert not (tmp_path / "a.zip").exists()

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "report.h"
+#include "shell.h"
+#include "steering.h"
 
 /* A call as tbk_alone.h has it. %s is a stream, %e an event, %c a cell, %o another cell, %h a slot, %v a value,
    %d a device, %m a mark, %u a time, %a how a query was answered. */
@@ -196,14 +198,32 @@ static void write_things(FILE* f, const litmus_program_t* p) {
   if (p->threads > 1) fprintf(f, ", .threads = %u, .calls = %u", p->threads, p->count);
 }
 
+/* Puts it into a comment. An asterisk stands in quotes of the shell, which may end before the slash. */
+static void write_words(FILE* f, const char* words, const char* quotes) {
+  for (const char* at = words; *at != '\0'; at++) {
+    fputc(*at, f);
+    if (at[0] == '*' && at[1] == '/') fputs(quotes, f);
+  }
+}
+
+/* How the program is started. */
+static void write_run(FILE* f, const char* options) {
+  char begins[4096] = "";
+  tbk_steering_add(begins, sizeof begins);
+  fprintf(f, " * ");
+  write_words(f, begins, "''");
+  fprintf(f, "%s./a.out LIB \"", begins[0] != '\0' ? " " : "");
+  write_words(f, options, "\"\"");
+  fprintf(f, "\"\n");
+}
+
 static void write_comment(FILE* f, const hunt_subject_t* subject, const finding_t* finding) {
-  fprintf(
-      f,
-      "/*\n * SPDX-FileCopyrightText: the tbk authors\n"
-      " * SPDX-License-Identifier: BSD-3-Clause\n *\n"
-      " * cc litmus.c -I<folder of tbk_alone.h> -I<folder of tbk/tbk.h> -ldl -lpthread\n"
-      " * ./a.out LIB \"%s\"\n * ends with 1 where it shows, and with 0 where it does not\n *\n",
-      subject->options == NULL ? "" : subject->options);
+  fprintf(f,
+          "/*\n * SPDX-FileCopyrightText: the tbk authors\n"
+          " * SPDX-License-Identifier: BSD-3-Clause\n *\n"
+          " * cc litmus.c -I<folder of tbk_alone.h> -I<folder of tbk/tbk.h> -ldl -lpthread\n");
+  write_run(f, subject->options == NULL ? "" : subject->options);
+  fprintf(f, " * ends with 1 where it shows, and with 0 where it does not\n *\n");
   if (finding->rounds > ALONE_ROUNDS)
     fprintf(f, " * It need not show each time: it is tried %u times.\n *\n", finding->rounds);
   if (finding->shrunk.processes > 1)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "steering.h"
 
 /* Where it was found other programs went between, and each try was another device's state. */
 enum { TIMES = 16 };
@@ -55,8 +56,31 @@ static void write_marks(FILE* f) {
       LITMUS_MARKS);
 }
 
+/* What stands in a literal of Python for bytes of any kind. */
+static void write_bytes(FILE* f, const char* bytes, size_t count) {
+  fprintf(f, "b\"");
+  for (size_t i = 0; i < count; i++) {
+    const unsigned char byte = (unsigned char)bytes[i];
+    const bool plain = byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\';
+    fprintf(f, plain ? "%c" : "\\x%02x", byte);
+  }
+  fprintf(f, "\"");
+}
+
+static void write_steering(FILE* f) {
+  for (const char* next = NULL; (next = tbk_steering_next(next)) != NULL;) {
+    const char* equals = strchr(next, '=');
+    fprintf(f, "import os; os.environb[");
+    write_bytes(f, next, (size_t)(equals - next));
+    fprintf(f, "] = ");
+    write_bytes(f, equals + 1, strlen(equals + 1));
+    fprintf(f, "\n");
+  }
+}
+
 static void write_start(FILE* f, const hunt_subject_t* subject, const litmus_program_t* p,
                         const litmus_offers_t* offers) {
+  write_steering(f);
   fprintf(f, "import torch");
   if (subject->library != NULL) {
     const char* quote = subject->options != NULL ? "\"" : "";

@@ -86,7 +86,7 @@ class AreaLine:
         return int(statistics.median([one for one in self.spent_ns if one] or [0]))
 
 
-def told_apart(lines: Sequence[CauseLine]) -> list[CauseLine]:
+def _told_apart(lines: Sequence[CauseLine]) -> list[CauseLine]:
     """Returns them with an example, where several causes of one clause have the same title."""
     often = Counter(one.failures.title for one in lines)
     return [_with_example(one) if often[one.failures.title] > 1 else one for one in lines]
@@ -145,7 +145,7 @@ class Series:
         for at, run in enumerate(self.runs):
             for one in run.failures:
                 found.setdefault(one.cause, []).append((at, one))
-        lines = told_apart([self._cause(told) for told in found.values()])
+        lines = _told_apart([self._cause(told) for told in found.values()])
         still = sorted((one for one in lines if one.still), key=lambda one: one.seen[0])
         gone = sorted((one for one in lines if not one.still), key=lambda one: -one.seen[-1])
         return (*still, *gone)

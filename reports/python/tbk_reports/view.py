@@ -245,9 +245,12 @@ class View:
 
     @property
     def _has_no_library(self) -> bool:
-        """Returns whether a device was judged that PyTorch knows by its name."""
-        pytorch = self.judged.header.get("torch")
-        return isinstance(pytorch, Mapping) and bool(pytorch.get("device"))
+        """Returns whether a device was judged that PyTorch knows by its name, which then stands
+        where a library's path does; through the bridge, a library has such a name besides."""
+        pytorch, backend = (self.judged.header.get(name) for name in ("torch", "backend"))
+        if not isinstance(pytorch, Mapping) or not isinstance(backend, Mapping):
+            return False
+        return bool(pytorch.get("device")) and backend.get("path") == pytorch["device"]
 
     @cached_property
     def verdict_line(self) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from . import text
+from . import recorded, text
 from .finding import ENDINGS as ORDER_ENDINGS
 from .model import VERDICTS, Test
 
@@ -276,7 +276,8 @@ def debug_words(test: Test) -> str:
     RESULTS stands for the result file, which may have gone elsewhere since."""
     if test.recorded not in ("crash", "hang") or test.layer == "torch":
         return ""
-    if not test.replay.startswith("tbk-run ") or not _PLAIN_ID.fullmatch(test.id):
+    command = recorded.read(test.replay)  # gdb gets nothing to preload
+    if command.program != "tbk-run" or command.preloads or not _PLAIN_ID.fullmatch(test.id):
         return ""
     return f"tbk replay --gdb RESULTS {test.id}"
 

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 from collections.abc import Collection, Mapping
 from types import CodeType
 from typing import Any
 
 import torch
+
+from torch_tbk.custom.near import meant
 
 _NODES = (
     ast.Module, ast.Expr, ast.Assign, ast.Name, ast.Load, ast.Store, ast.Constant, ast.BinOp,
@@ -125,6 +126,5 @@ def _compile(tree: ast.Module) -> CodeType:
 
 def _unknown(name: str, names: Collection[str]) -> str:
     there = [*names, *_HELPERS, *dir(torch._C._VariableFunctions), *dir(torch.nn.functional)]
-    near = difflib.get_close_matches(name, [one for one in there if one[0] != "_"], 1, 0.65)
-    meant = f"; {near[0]} is meant?" if near else ""
-    return f"{name!r} is no argument, and no function of PyTorch{meant}"
+    hint = meant(name, (one for one in there if one[0] != "_"))
+    return f"{name!r} is no argument, and no function of PyTorch{hint}"

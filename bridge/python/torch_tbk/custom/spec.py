@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ import torch
 from torch_tbk.custom.formula import Formula, FormulaError, known
 from torch_tbk.custom.lines import Document, OperatorsError, read_document
 from torch_tbk.custom.members import Member, TypeNotCarriedError, members
+from torch_tbk.custom.near import meant
 
 _KEPT_NAMESPACES = frozenset({"aten", "prim", "prims", "tbk", "torch", "quantized", "c10d"})
 _SCHEMA = Path(__file__).with_name("schema.json")
@@ -142,8 +142,7 @@ def _check_form(document: Document) -> None:
 
 
 def _meant(word: str, there: Collection[str]) -> str:
-    near = difflib.get_close_matches(word, list(there), 1, 0.65)
-    return f"; {near[0]} is meant?" if near else f"; there are {', '.join(sorted(there))}"
+    return meant(word, there) or f"; there are {', '.join(sorted(there))}"
 
 
 def _check_together(document: Document, found: Sequence[Operator]) -> None:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +155,8 @@ class FarmRun:
             if brought.exists():
                 (folder / name).write_bytes(brought.read_bytes())
         code, said = int(replies[0]["code"]), str(replies[0]["said"])
-        return hunted_from(code, f"tbk-litmus: {said}" if said else "", folder)
+        hunted = hunted_from(code, f"tbk-litmus: {said}" if said else "", folder)
+        return replace(hunted, printed=str(replies[0].get("printed") or ""))
 
 
 def begin(session: Session, place: Place, library: str, timings: Path | None) -> Farm:

@@ -117,7 +117,10 @@ def litmus(job: Job, blobs: Blobs, folder: Path) -> Reply:
     else:
         hunted = litmus_runner.hunt_torch(program, words, folder, tethered=True)
     files = _files(folder, litmus_runner.RESULTS, reproducer)
-    return {"code": hunted.code, "said": hunted.said, "files": files, "library": library}
+    return {
+        "code": hunted.code, "said": hunted.said, "printed": hunted.printed, "files": files,
+        "library": library,
+    }  # fmt: skip
 
 
 def mutant(job: Job, blobs: Blobs, _: Path) -> Reply:

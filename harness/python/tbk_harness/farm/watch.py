@@ -23,7 +23,7 @@ from typing import IO, Any
 from tbk_reports.model import EXIT_INTERRUPTED, EXIT_NO_DEVICE, EXIT_USAGE
 from tbk_reports.text import line
 
-from tbk_harness import tether
+from tbk_harness import outcome, tether
 from tbk_harness.farm.place import Place, host_and_port
 from tbk_harness.interruption import handed_on
 
@@ -44,18 +44,20 @@ class FarmError(RuntimeError):
         self.code = code
 
 
-def reach(place: Place) -> None:
-    """Raises FarmError where Ray is not installed, or nobody listens at the farm's address: known
-    before anything is imported that takes long."""
+def need(place: Place) -> None:
+    """Ends the command in one line where Ray is not installed, or nobody listens at the farm's
+    address. Commands ask before they import or run anything that takes long, and once."""
     if importlib.util.find_spec("ray") is None:
-        raise FarmError(MISSING, EXIT_USAGE)
+        outcome.stop(EXIT_USAGE, MISSING)
     address = host_and_port(place.where)
     try:
         if address:
             socket.create_connection(address, CONNECT_S).close()
     except OSError as error:
         said = f"no farm answers at {place.where}: {error.strerror or error}"
-        raise FarmError(said, EXIT_NO_DEVICE) from error
+        outcome.stop(EXIT_NO_DEVICE, said)
+    except UnicodeError:
+        outcome.stop(EXIT_NO_DEVICE, f"no farm answers at {place.where}: no host has such a name")
 
 
 @dataclass
@@ -77,7 +79,6 @@ class Farm:
 
     def __enter__(self) -> Farm:
         """Connects. Raises FarmError where there is no such farm, or no node for a part."""
-        reach(self.place)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._start()
         try:

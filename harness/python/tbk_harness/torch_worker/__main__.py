@@ -26,6 +26,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--launcher")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=60.0)
+    parser.add_argument("--early", type=float, default=0.0, help="ask for the name, for so long")
     parser.add_argument("--gate", help="a library as of tbk/gate.h")
     parser.add_argument("--operations", default="", help="of litmus programs, in their order")
     return parser

@@ -2,24 +2,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whether the modules can be imported and PyTorch then knows the device by its name, found out in a
 child while tests are collected: a module that raises, or registers another name, is told in seconds
-then. All else that may be wrong, the end of its process included, is for the preflight to find."""
+then. All else that may be wrong, the end of its process included, is for the preflight to find.
+
+The child ends as interpreters do, and before anybody else imports the modules: cut short, it would
+leave the locks of what is compiled on import, and the device of whoever opens it then."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import select
 import signal
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import torch
 
+from tbk_harness import tether
 from tbk_harness.near import hint
 from tbk_harness.torch_worker.request import Request
 from tbk_harness.torch_worker.speech import told_with_cause
 from tbk_harness.torch_worker.subject import Subject
 
 BAD_LIBRARY, NO_DEVICE = 4, 5  # exit codes of tbk-run
+GRACE_S = 5.0  # for the end of an interpreter that has imported, or was told to end
+POLL_S = 0.02
 _KNOWN = re.compile(r"one of (.*?) device type")
 
 
@@ -39,19 +48,82 @@ def is_worth_asking(request: Request) -> bool:
     return bool(request.imports or _error(request.device_name))
 
 
-def ask(subject: Subject, say: Callable[..., None]) -> int:
+class _ToldToEnd(BaseException):
+    """Nothing that modules take for an error of their own."""
+
+
+@dataclass
+class Child:
+    """The process that asks; there is something to read from `imported` once it has done so."""
+
+    pid: int
+    imported: int
+    since: float = field(default_factory=time.monotonic)
+
+    def end(self, patience: float) -> None:
+        """Waits for its end: an import gets `patience`, as later ones do. Then it is told to end,
+        which takes locks away, and killed only where that does not help."""
+        try:
+            self._wait(self.since + patience)
+        finally:
+            os.close(self.imported)
+
+    def _wait(self, until: float) -> None:
+        while not self._has_ended() and not self._has_imported() and time.monotonic() < until:
+            time.sleep(POLL_S)
+        is_over = self._ends_soon() if self._has_imported() else self._has_ended()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if is_over:
+                return
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+            is_over = self._ends_soon()
+
+    def _has_imported(self) -> bool:
+        return bool(select.select([self.imported], [], [], 0)[0])
+
+    def _ends_soon(self) -> bool:
+        until = time.monotonic() + GRACE_S
+        while not self._has_ended():
+            if time.monotonic() > until:
+                return False
+            time.sleep(POLL_S)
+        return True
+
+    def _has_ended(self) -> bool:
+        try:
+            return os.waitpid(self.pid, os.WNOHANG)[0] != 0
+        except ChildProcessError:
+            return True
+
+
+def ask(subject: Subject, say: Callable[..., None]) -> Child:
     """Returns the process that asks. It says "error" where something is wrong."""
-    child = os.fork()
-    if child:
-        return child
+    imported, told = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(told)
+        return Child(pid, imported)
     with contextlib.suppress(BaseException):  # the preflight meets it, too, and tells it
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, 1)
-        os.dup2(nothing, 2)
+        _be_silent_and_tied()
         code, reason = _found(subject)
+        tether.when_parent_ends(0)
+        os.write(told, b"i")
         if reason:
             say(said="error", exit=code, reason=reason)
-    os._exit(0)
+    raise SystemExit(0)
+
+
+def _be_silent_and_tied() -> None:
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+
+    def leave(*_: object) -> None:
+        raise _ToldToEnd
+
+    signal.signal(signal.SIGTERM, leave)
+    tether.when_parent_ends(signal.SIGTERM)
 
 
 def _found(subject: Subject) -> tuple[int, str]:
@@ -78,11 +150,3 @@ def _reason(name: str, names: list[str]) -> str:
         f"PyTorch knows no device {name!r}, and nothing that was imported registers it"
         f"{hint(name, names) or '.'}{own} Which module does? --import MODULE"
     )
-
-
-def end(child: int) -> None:
-    """Ends it, as long as it may have been. Where it has the device, it must not have it longer."""
-    if child:
-        with contextlib.suppress(OSError):
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)

@@ -106,11 +106,11 @@ class ForkServer(Collection):
         self._library = launcher.Library(str(request.launcher))
         self._subject = Subject(request)
         self._worker: Worker | None = None
-        self._early = 0
+        self._early: early_name.Child | None = None
 
     def ask_early(self) -> None:
         """While the tests are collected, a child finds out whether the device has a name."""
-        if early_name.is_worth_asking(self.request):
+        if self.request.early and early_name.is_worth_asking(self.request):
             self._early = early_name.ask(self._subject, self._say)
 
     @pytest.hookimpl(tryfirst=True)
@@ -124,7 +124,8 @@ class ForkServer(Collection):
             self._say(said="error", exit=error.code, reason=str(error))
             return True
         finally:
-            early_name.end(self._early)
+            if self._early is not None:
+                self._early.end(self.request.early)
         self._worker = Worker(self._subject, session.items, self.folder)
         session.config.pluginmanager.register(self._worker, "tbk-worker")
         for one in [*found, suite]:

@@ -26,6 +26,8 @@ class Request:
     seed: int
     gate: str | None = None
     only: list[str] = field(default_factory=list)
+    early: float = 0.0
+    """How long importing may take for a child that asks for the name early; 0: none does."""
 
     @property
     def device_name(self) -> str:
