@@ -181,19 +181,27 @@ static void blame(const litmus_model_t* model, litmus_reason_t* reason, litmus_e
   say(reason, "%s [%s]", litmus_edge_text(torch, kind), litmus_edge_clause(torch, kind));
 }
 
+static bool records_streams(const litmus_program_t* p) {
+  for (uint32_t i = 0; i < p->count; i++)
+    if (p->calls[i].op == LITMUS_RECORD_STREAM) return true;
+  return false;
+}
+
 /* What says that memory is not handed out too early. */
 static void blame_lifetime(const litmus_model_t* model, litmus_reason_t* reason) {
-  const litmus_program_t* p = model->program;
-  bool records = false;
-  for (uint32_t i = 0; i < p->count; i++)
-    records |= p->calls[i].op == LITMUS_RECORD_STREAM;
   blame(model, reason, LITMUS_EDGE_ASYNC_FREE);
-  if (records) blame(model, reason, LITMUS_EDGE_RECORD_STREAM);
+  if (records_streams(model->program)) blame(model, reason, LITMUS_EDGE_RECORD_STREAM);
+}
+
+/* A value that nothing wrote may have come in many ways: a hint accuses no clause. */
+static void hint_at_lifetime(const litmus_model_t* model, litmus_reason_t* reason) {
+  if (model->program->torch) return blame_lifetime(model, reason);
+  say(reason, "it may be memory that was handed out too early, or a copy of other bytes");
 }
 
 /* What stands in memory before the calls was uploaded without a stream. */
-static void blame_beginning(const litmus_model_t* model, litmus_reason_t* reason,
-                            const litmus_read_t* read) {
+static void hint_at_beginning(const litmus_model_t* model, litmus_reason_t* reason,
+                              const litmus_read_t* read) {
   char name[16];
   if (model->program->torch) return;
   for (int place = LITMUS_PLACE_OF_CELLS; place < (int)model->place_count; place++) {
@@ -201,7 +209,8 @@ static void blame_beginning(const litmus_model_t* model, litmus_reason_t* reason
     place_name(model, place, name);
     say(reason,
         "what %s holds at the beginning is uploaded before these calls, without a stream:", name);
-    blame(model, reason, LITMUS_EDGE_NULL_STREAM);
+    say(reason, "it may have come too late, or not all of it, or a copy took other bytes");
+    reason->names_beginning = true;
     return;
   }
 }
@@ -213,7 +222,8 @@ static litmus_edge_t promise_of(const litmus_call_t* call) {
   return call->blocks ? LITMUS_EDGE_BLOCKING_SOURCE : LITMUS_EDGE_PAGEABLE_SOURCE;
 }
 
-/* Of PyTorch: bytes that nothing wrote came by a copy, that of the end among them, that promises more. */
+/* Of PyTorch: bytes that nothing wrote came by a copy, that of the end among them, that promises
+   more. */
 static void blame_copy(const litmus_model_t* model, litmus_reason_t* reason,
                        const litmus_read_t* read) {
   if (read->call_id == LITMUS_END && read->place >= LITMUS_PLACE_OF_CELLS)
@@ -260,8 +270,8 @@ static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
     return;
   }
   if (!say_first(model, reason, value)) say(reason, "nothing in the program writes that value");
-  if (model->is_async[read->place]) return blame_lifetime(model, reason);
-  blame_beginning(model, reason, read);
+  if (model->is_async[read->place]) return hint_at_lifetime(model, reason);
+  hint_at_beginning(model, reason, read);
 }
 
 void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,

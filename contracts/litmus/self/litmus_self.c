@@ -285,33 +285,6 @@ static void parts_are_defined_each(void) {
   }
 }
 
-/* ------------------------------------------------------------------------------------- verdicts -- */
-
-/* A read of the first value, where another was written in order: wrong, and it is said why. */
-static void what_is_wrong_is_explained(void) {
-  static litmus_model_t model;
-  litmus_program_t program = {.devices = 1, .size_bytes = 2, .count = 4};
-  const litmus_call_t calls[] = {FILL_IT(0, V, 0), RECORD_IT(0, 0), WAIT_FOR(1, 0), FETCH(0, 1)};
-  memcpy(program.calls, calls, sizeof calls);
-  uint8_t bytes[LITMUS_SLOTS][2], cells[LITMUS_CELLS][2];
-  litmus_seen_t seen = {0};
-  for (int slot = 0; slot < LITMUS_SLOTS; slot++)
-    seen.slots[slot] = memset(bytes[slot], LITMUS_FIRST_OF_SLOTS + slot, 2);
-  for (int cell = 0; cell < LITMUS_CELLS - 2; cell++)
-    seen.cells[cell] = memset(cells[cell], LITMUS_FIRST_OF_CELLS + cell, 2);
-  memset(cells[0], V, 2);
-  memset(bytes[HOST_SLOT], V, 2);
-  litmus_wrong_t wrong;
-  litmus_reason_t reason;
-  check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", "record and wait");
-  check(!litmus_judge(&model, &seen, &wrong), "is called wrong", "what is right");
-  bytes[HOST_SLOT][1] = LITMUS_FIRST_OF_CELLS;
-  check(litmus_judge(&model, &seen, &wrong) && wrong.at == 1, "is called right", "a stale byte");
-  litmus_explain(&model, &wrong, &reason);
-  const uint64_t chain = 1 << LITMUS_EDGE_RECORD | 1 << LITMUS_EDGE_WAIT;
-  check((reason.edges & chain) == chain, "does not name record and wait", "the explanation");
-}
-
 int main(void) {
   each_edge_bears();
   nothing_else_orders();
@@ -320,7 +293,7 @@ int main(void) {
   parts_are_defined_each();
   check_generated_pairs();
   check_drills();
-  what_is_wrong_is_explained();
+  check_verdicts();
   check_torch();
   printf("%d faults\n", faults);
   return faults == 0 ? 0 : 1;

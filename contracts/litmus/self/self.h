@@ -89,6 +89,8 @@ bool is_same_program(const litmus_program_t* a, const litmus_program_t* b);
 void check_generated_pairs(void);
 /* drill_self.c */
 void check_drills(void);
+/* verdict_self.c */
+void check_verdicts(void);
 /* torch_self.c */
 void check_torch(void);
 

@@ -119,8 +119,8 @@ static bool build(const alone_place_t* place, const char* binary, double seconds
          WEXITSTATUS(ended->status) == 0;
 }
 
-/* Runs the file as it stands, `most` times; once where that does not show it, unless `all`, or does not end. Adds to
-   *ran_ns what the runs took, without building it. */
+/* Runs the file as it stands, `most` times; once where that does not show it, unless `all`, or does not
+   end. Adds to *ran_ns what the runs took, without building it. */
 static alone_t try_file(const hunt_subject_t* subject, const alone_place_t* place,
                         const litmus_result_t* result, unsigned most, bool all, uint64_t* ran_ns) {
   static ended_t ended;

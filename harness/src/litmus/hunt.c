@@ -44,7 +44,7 @@ static bool run(hunt_executor_t* executor, hunt_shared_t* shared, litmus_model_t
   return is_finding(&shared->result);
 }
 
-/* The same program without an edge of a kind whose turn it is: does the device show the difference? */
+/* The same program without an edge of a kind whose turn it is: does it show the difference? */
 static bool run_control(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
                         uint64_t index) {
   static litmus_model_t with, without;
@@ -115,16 +115,24 @@ static void leave_mistakes_out(litmus_program_t* program) {
       program->calls[program->count++] = program->calls[i];
 }
 
-/* Others go between, for what a library does at every so-manyth call: the first calls of programs, since what
-   goes between is no more of what is looked for, and may take as long. */
+/* Others go between, for what a library does at every so-manyth call: the first calls of programs,
+   since what goes between is no more of what is looked for, and may take as long. Returns whether
+   what is left of this one is defined: a thread may have waited for the one that made the call
+   which is left out. */
+static bool draw_between(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
+                         unsigned index) {
+  static litmus_model_t model;
+  litmus_generate(program, offers, seed, index, &model);
+  if (program->count > BETWEEN_CALLS) program->count = BETWEEN_CALLS;
+  leave_mistakes_out(program);
+  return litmus_model_build(&model, program, 0, 0, 0);
+}
+
 static void stir(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed, unsigned index) {
   static litmus_program_t program;
-  static litmus_model_t model;
   litmus_result_t result;
   litmus_seen_t seen;
-  litmus_generate(&program, &shared->offers, seed, index, &model);
-  if (program.count > BETWEEN_CALLS) program.count = BETWEEN_CALLS;
-  leave_mistakes_out(&program);
+  if (!draw_between(&program, &shared->offers, seed, index)) return;
   shared->is_between = 1;
   executor->run(executor->self, &program, &result, &seen);
   shared->is_between = 0;

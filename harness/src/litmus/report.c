@@ -52,6 +52,15 @@ void report_header(FILE* file, const hunt_subject_t* subject) {
 static const char* const outcomes[] = {"right", "wrong", "refused", "miscounted",
                                        "stuck", "crash", "hang",    "no-room"};
 
+/* What another program says of it, which differs in one thing. */
+static void blame_control(finding_t* finding, litmus_edge_t kind, const char* text) {
+  litmus_reason_t* reason = &finding->reason;
+  reason->edges |= UINT64_C(1) << kind;
+  if (reason->count < LITMUS_LINES)
+    snprintf(reason->lines[reason->count++], LITMUS_LINE, "%s [%s]", text,
+             litmus_edge_clause(finding->shrunk.program.torch, (int)kind));
+}
+
 void finding_explain(finding_t* finding) {
   static litmus_model_t model;
   const litmus_result_t* result = &finding->shrunk.result;
@@ -60,12 +69,12 @@ void finding_explain(finding_t* finding) {
   if (result->outcome == LITMUS_WRONG &&
       litmus_model_build(&model, &finding->shrunk.program, result->answered, 0, 0))
     litmus_explain(&model, &result->wrong, reason);
-  if (!finding->shrunk.needs_threads) return;
-  reason->edges |= UINT64_C(1) << LITMUS_EDGE_HAND_OVER;
-  if (reason->count < LITMUS_LINES)
-    snprintf(reason->lines[reason->count++], LITMUS_LINE,
-             "one thread that makes all these calls does not show it [%s]",
-             litmus_edge_clause(finding->shrunk.program.torch, LITMUS_EDGE_HAND_OVER));
+  if (finding->shrunk.begins_late)
+    blame_control(finding, LITMUS_EDGE_NULL_STREAM,
+                  "behind a wait for all before these calls it does not show");
+  if (finding->shrunk.needs_threads)
+    blame_control(finding, LITMUS_EDGE_HAND_OVER,
+                  "one thread that makes all these calls does not show it");
 }
 
 /* Several kinds may cite one clause. */

@@ -14,6 +14,7 @@ typedef struct shrunk {
   litmus_result_t result; /* of the last run that showed it */
   uint32_t calls_before;
   bool needs_threads;      /* one thread that makes the same calls did not show it */
+  bool begins_late;        /* a wait before the first call mends it */
   unsigned shown, replays; /* how often the smallest program showed it, of how many runs */
   unsigned repeats;        /* at most so many times within each process */
   unsigned processes;      /* at most so many for each run */
