@@ -206,14 +206,15 @@ def test_gradients_of_integers_are_refused(dtype: torch.dtype, device: torch.dev
     x, gradient = torch.ones(1, 2, 4, 4, dtype=dtype), torch.ones(1, 2, 2, 2, dtype=dtype)
     places = torch.zeros(1, 2, 2, 2, dtype=torch.int64)
     window = ([2, 2], [2, 2], [0, 0], [1, 1], False)
-    for call in (
+    calls: list[Callable[[torch.device], Any]] = [
         lambda d: torch.ops.aten.adaptive_max_pool2d_backward(
             gradient.to(d), x.to(d), places.to(d)
         ),
         lambda d: torch.ops.aten.max_pool2d_with_indices_backward(
             gradient.to(d), x.to(d), *window, places.to(d)
         ),
-    ):
+    ]
+    for call in calls:
         words = []
         for one in (torch.device("cpu"), device):
             with pytest.raises(NotImplementedError) as raised:
