@@ -37,15 +37,12 @@ class NoFarmError(RuntimeError):
     """There is no farm to run on, in one line."""
 
 
-def take_token(home: Path) -> None:
-    """Has Ray hand over its token where this machine has one, unless its user has decided.
-
-    A farm whose head has a token answers nobody who does not show it; one that asks for none takes
-    no notice.
-    """
-    there = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
-    if there or (home / ".ray" / "auth_token").is_file():
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
+def token_words() -> str:
+    """Returns what a farm that does not answer may want. Ray's token is shown only where its user has
+    said so: who shows it asks the nodes for it, too, and never hears from those that have none."""
+    if os.environ.get("RAY_AUTH_MODE"):
+        return ""
+    return " (where its head asks for Ray's token, set RAY_AUTH_MODE=token)"
 
 
 def _first_line(error: BaseException) -> str:
@@ -82,7 +79,8 @@ class Driver:
         try:
             self.ray.init(**settings)
         except Exception as error:
-            raise NoFarmError(f"no farm at {self._where}: {_first_line(error)}") from error
+            said = f"no farm at {self._where}: {_first_line(error)}"
+            raise NoFarmError(said + (token_words() if boards is None else "")) from error
         self._look()
         if not self._boards():
             raise NoFarmError(f"no node of the farm has {self._words()}; {self._offered()}")
@@ -205,7 +203,6 @@ def main() -> None:
     # The command hands its signals on; the first one ends the jobs, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     driver = Driver(int(sys.argv[1]), json.loads(sys.stdin.readline()))
-    take_token(Path.home())
     try:
         try:
             driver.ray = importlib.import_module("ray")
