@@ -38,8 +38,11 @@ class NoFarmError(RuntimeError):
 
 
 def token_words() -> str:
-    """Returns what a farm that does not answer may want. Ray's token is shown only where its user has
-    said so: who shows it asks the nodes for it, too, and never hears from those that have none."""
+    """Returns what a farm that does not answer may want.
+
+    Ray's token is shown only where its user has said so: who shows it asks the nodes for it, too,
+    and never hears from those that have none.
+    """
     if os.environ.get("RAY_AUTH_MODE"):
         return ""
     return " (where its head asks for Ray's token, set RAY_AUTH_MODE=token)"
