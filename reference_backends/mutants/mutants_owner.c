@@ -135,10 +135,10 @@ MEMORY_INFO(info_forgets_what_was_freed) {
   return status;
 }
 
-LAUNCH(add_counts_true_twice) {
+LAUNCH(fill_counts_true_twice) {
   arguments_copy_t copy;
   if (!arguments_copy(&copy, KERNEL_NAME, arguments)) return LAUNCH_INNER;
-  if (copy.as.add.alpha.kind == TBK_SCALAR_BOOL) copy.as.add.alpha.integer *= 2;
+  if (copy.as.fill.value.kind == TBK_SCALAR_BOOL) copy.as.fill.value.integer *= 2;
   arguments = &copy.as;
   return LAUNCH_INNER;
 }
@@ -170,6 +170,6 @@ const mutant_t mutants_owner[] = {
     TWO("info_forgets_what_was_freed", "MEM-019", STATE, "48 MiB for each four that were freed",
         PATCH(core.memory_free, freed_pieces_are_counted),
         PATCH(core.memory_info, info_forgets_what_was_freed)),
-    KERNEL_ROW(add_counts_true_twice, "KRN-104", VALUE, NARROW, "add.Tensor", launch,
-               "alpha is a BOOL"),
+    KERNEL_ROW(fill_counts_true_twice, "KRN-101", VALUE, NARROW, "fill_.Scalar", launch,
+               "the value is a BOOL"),
     {0}};
