@@ -29,20 +29,11 @@ static const litmus_op_t behind[] = {
 enum { KINDS = sizeof kinds / sizeof *kinds, BEHIND = sizeof behind / sizeof *behind };
 
 static litmus_offers_t offers_of(bool races) {
-  return (litmus_offers_t){.devices = 2,
-                           .granularity = 1,
-                           .most_bytes = 4 << 20,
-                           .fill = true,
-                           .kernel = true,
-                           .pinned = true,
-                           .callback = true,
-                           .peer = true,
-                           .async_memory = true,
-                           .cross_device_wait = true,
-                           .threads = LITMUS_THREADS,
-                           .threads_in = 64,
-                           .races = races,
-                           .delays = races};
+  litmus_offers_t offers = offers_of_all();
+  offers.most_bytes = 4 << 20;
+  offers.threads_in = 64;
+  offers.races = offers.delays = races;
+  return offers;
 }
 
 static bool draw(litmus_program_t* program, const litmus_offers_t* offers, uint64_t index,

@@ -109,21 +109,9 @@ void check_generator(const litmus_offers_t* offers, void (*look)(const litmus_mo
 }
 
 void check_generated_pairs(void) {
-  const litmus_offers_t offers = {.devices = 2,
-                                  .granularity = 1,
-                                  .most_bytes = 1 << 20,
-                                  .fill = true,
-                                  .kernel = true,
-                                  .pinned = true,
-                                  .callback = true,
-                                  .peer = true,
-                                  .async_memory = true,
-                                  .cross_device_wait = true,
-                                  .threads = LITMUS_THREADS,
-                                  .threads_in = 4,
-                                  .parts_in = 4,
-                                  .races = true,
-                                  .delays = true};
+  litmus_offers_t offers = offers_of_all();
+  offers.threads_in = offers.parts_in = 4;
+  offers.races = offers.delays = true;
   check_generator(&offers, look_at_edges);
   for (litmus_edge_t first = 0; first < LITMUS_EDGES; first++)
     for (litmus_edge_t next = 0; next < LITMUS_EDGES; next++) {

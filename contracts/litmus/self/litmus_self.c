@@ -21,6 +21,20 @@ void check(bool holds, const char* what, const char* about) {
   faults++;
 }
 
+litmus_offers_t offers_of_all(void) {
+  return (litmus_offers_t){.devices = 2,
+                           .granularity = 1,
+                           .most_bytes = 1 << 20,
+                           .fill = true,
+                           .kernel = true,
+                           .pinned = true,
+                           .callback = true,
+                           .peer = true,
+                           .async_memory = true,
+                           .cross_device_wait = true,
+                           .threads = LITMUS_THREADS};
+}
+
 /* The same call by another thread of the host: in its turn, or when it likes. */
 #define BY(t, ...) \
   { .thread = (t), __VA_ARGS__ }

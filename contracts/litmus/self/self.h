@@ -87,6 +87,9 @@ void check_generator(const litmus_offers_t* offers, void (*look)(const litmus_mo
 bool is_same_program(const litmus_program_t* a, const litmus_program_t* b);
 /* Each pair of edges is in many programs. */
 void check_generated_pairs(void);
+/* Returns what two devices offer that have everything, in one thread. */
+litmus_offers_t offers_of_all(void);
+
 /* drill_self.c */
 void check_drills(void);
 /* verdict_self.c */

@@ -166,19 +166,13 @@ static void more_than_a_device_has_is_out_of_memory(tbk_fixture_t* fx) {
   fx_synchronize(fx, stream);
 }
 
-/* What is no error leaves nothing alone: then it is not the rest that is broken. */
-static void check_refused(tbk_fixture_t* fx, tbk_status_t status) {
-  TBK_CHECKS("MEM-009");
-  CHECK_STATUS(TBK_OUT_OF_MEMORY, status);
-}
-
 static void a_failed_async_alloc_leaves_the_result_alone(tbk_fixture_t* fx) {
   tbk_stream_t* stream = fx_stream(fx);
   for (size_t i = 0; i < sizeof absurd_sizes / sizeof *absurd_sizes; ++i) {
     tbk_memory_t memory = sentinel;
     tbk_status_t status =
         fx->async_memory->async_alloc(fx->self, stream, absurd_sizes[i], &memory, &fx->error);
-    check_refused(fx, status);
+    FX_CHECK_EXHAUSTED("MEM-009", status, &fx->error);
     CHECK_KEPT("async_alloc", memory == sentinel);
   }
   check_pieces(fx, stream);

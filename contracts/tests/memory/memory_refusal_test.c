@@ -94,18 +94,12 @@ static void more_than_one_allocation_may_have_is_out_of_memory(tbk_fixture_t* fx
   }
 }
 
-/* What is no error leaves nothing alone: then it is not the rest that is broken. */
-static void check_refused(tbk_fixture_t* fx, tbk_status_t status) {
-  TBK_CHECKS("MEM-009");
-  CHECK_STATUS(TBK_OUT_OF_MEMORY, status);
-}
-
 static void a_failed_allocation_leaves_the_result_alone(tbk_fixture_t* fx) {
   for (size_t i = 0; i < absurd_size_count; ++i) {
     tbk_memory_t memory = sentinel + i;
     tbk_status_t status =
         fx->core->memory_alloc(fx->self, fx->device, absurd_sizes[i], &memory, &fx->error);
-    check_refused(fx, status);
+    FX_CHECK_EXHAUSTED("MEM-009", status, &fx->error);
     CHECK_KEPT("memory_alloc", memory == sentinel + i);
   }
 }
@@ -147,7 +141,7 @@ static void a_failed_allocation_says_why(tbk_fixture_t* fx) {
     memset(&fx->error, 'x', sizeof fx->error);
     tbk_status_t status =
         fx->core->memory_alloc(fx->self, fx->device, absurd_sizes[i], &memory, &fx->error);
-    check_refused(fx, status);
+    FX_CHECK_EXHAUSTED("MEM-009", status, &fx->error);
     CHECK(memchr(fx->error.message, '\0', sizeof fx->error.message) != NULL);
     CHECK(fx->error.message[0] != '\0' && fx->error.message[0] != 'x');
     memset(&fx->error, 0, sizeof fx->error);

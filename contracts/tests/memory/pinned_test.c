@@ -185,18 +185,12 @@ static void more_than_the_host_has_is_out_of_memory(tbk_fixture_t* fx) {
   }
 }
 
-/* What is no error leaves nothing alone: then it is not the rest that is broken. */
-static void check_refused(tbk_fixture_t* fx, tbk_status_t status) {
-  TBK_CHECKS("PIN-007");
-  CHECK_STATUS(TBK_OUT_OF_MEMORY, status);
-}
-
 static void a_failed_pinned_alloc_leaves_the_result_alone(tbk_fixture_t* fx) {
   for (size_t i = 0; i < sizeof absurd_sizes / sizeof *absurd_sizes; ++i) {
     void* pointer = &pointer;
     tbk_status_t status =
         fx->pinned->pinned_alloc(fx->self, fx->device, absurd_sizes[i], &pointer, &fx->error);
-    check_refused(fx, status);
+    FX_CHECK_EXHAUSTED("PIN-007", status, &fx->error);
     CHECK_KEPT("pinned_alloc", pointer == &pointer);
   }
   check_every_byte(fx);

@@ -362,6 +362,12 @@ void fx_disown_event(tbk_fixture_t* fx, tbk_event_t* event) {
 
 /* ---------------------------------------------------------------------------- what it says ---- */
 
+bool fx_check_exhausted(const char* clause, tbk_status_t status, const tbk_error_t* error,
+                        tbk_here_t here) {
+  TBK_CHECKS(clause);
+  return tbk_check_status(TBK_OUT_OF_MEMORY, status, error, here);
+}
+
 void fx_evidence(tbk_fixture_t* fx, tbk_evidence_t evidence, const char* reason) {
   if (evidence <= fx->resources->evidence) return;
   fx->resources->evidence = evidence;

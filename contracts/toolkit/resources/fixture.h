@@ -133,6 +133,15 @@ void fx_synchronize(tbk_fixture_t* fx, tbk_stream_t* stream);
 bool fx_poll_stream(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_status_t* out_status);
 bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_status);
 
+/*
+ * Checks that an allocation has failed for want of memory, by the clause that demands it: a test of what a
+ * failure leaves alone has nothing to look at where there was none.
+ */
+#define FX_CHECK_EXHAUSTED(clause, status, error) \
+  fx_check_exhausted((clause), (status), (error), TBK_HERE(#status))
+bool fx_check_exhausted(const char* clause, tbk_status_t status, const tbk_error_t* error,
+                        tbk_here_t here);
+
 /* Checks that a device has a name, and still the one that it had. */
 #define FX_CHECK_NAME(expected, seen) \
   fx_check_name((expected), (seen), TBK_HERE("the device's name"))

@@ -207,7 +207,7 @@ class Killer:
 
 
 def _import_ahead() -> None:
-    """What each child would import: most of its processor time went into mapping and binding the
+    """Imports what each child would: most of its processor time went into mapping and binding the
     bridge's compiled part. That registers kernels, and knows no device before one is loaded."""
     for name in ("torch_tbk.device_module", "tbk_torch_package"):
         importlib.import_module(name)

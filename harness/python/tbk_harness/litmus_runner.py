@@ -50,12 +50,12 @@ class Hunted:
 
     @property
     def wrote(self) -> bool:
-        """Whether the file of its finding is its own; else there may be anybody's."""
+        """Returns whether the file of its finding is its own; else there may be anybody's."""
         return self.code != EXIT_NOT_WRITTEN
 
     @property
     def answered(self) -> bool:
-        """Whether programs said what there is to say; a finding does, whatever came after it."""
+        """Returns whether programs said what there is to say; a finding does, whatever follows."""
         return self.code in (EXIT_PASS, EXIT_FINDINGS) or self.finding is not None
 
 

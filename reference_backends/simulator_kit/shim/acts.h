@@ -44,6 +44,28 @@ static inline shim_result_t the_first_again(shim_call_t* call) {
   return 0;
 }
 
+/* The first error leaves the thread where it is: whoever returns early forgets to put back. */
+static _Thread_local bool shim_failed;
+
+static inline shim_result_t look_whether_it_fails(shim_call_t* call) {
+  shim_result_t result = shim_real(call->index, call->words);
+  shim_failed = shim_failed || result != 0;
+  return result;
+}
+
+static inline shim_result_t stay_after_an_error(shim_call_t* call) {
+  if (!shim_failed) return shim_real(call->index, call->words);
+  shim_failed = false;
+  return nothing(call);
+}
+
+/* TURNS_INTO(NAME, INDEX): another function is called, which takes the first two in the other's order. */
+#define TURNS_INTO(name, function)                                        \
+  static shim_result_t name(shim_call_t* call) {                          \
+    const uintptr_t words[SHIM_WORDS] = {call->words[1], call->words[0]}; \
+    shim_hit();                                                           \
+    return shim_real(function, words);                                    \
+  }
 /* ADDS(NAME, WORD, AMOUNT), SETS(NAME, WORD, VALUE): one argument is wrong. */
 #define ADDS(name, word, amount)                 \
   static shim_result_t name(shim_call_t* call) { \

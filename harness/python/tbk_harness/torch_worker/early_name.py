@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the modules can be imported and PyTorch then knows the device by its name, found out in a
-child while tests are collected: a module that raises, or registers another name, is told in seconds
-then. All else that may be wrong, the end of its process included, is for the preflight to find.
+"""Finds out, in a child while tests are collected, whether the modules can be imported and PyTorch
+then knows the device by its name: a module that raises, or registers another name, is told in
+seconds then. All else that may be wrong, the end of its process included, is for the preflight to
+find.
 
 The child ends as interpreters do, and before anybody else imports the modules: cut short, it would
 leave the locks of what is compiled on import, and the device of whoever opens it then."""

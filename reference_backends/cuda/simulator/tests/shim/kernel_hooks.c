@@ -57,17 +57,8 @@ static shim_result_t peer_as_copy(shim_call_t* call) {
 }
 
 /* The stream of one is the first argument, and of the other the second. */
-static shim_result_t as_record(shim_call_t* call) {
-  const uintptr_t words[SHIM_WORDS] = {call->words[1], call->words[0]};
-  shim_hit();
-  return shim_real(SHIM_event_record, words);
-}
-
-static shim_result_t as_wait(shim_call_t* call) {
-  const uintptr_t words[SHIM_WORDS] = {call->words[1], call->words[0]};
-  shim_hit();
-  return shim_real(SHIM_stream_wait_event, words);
-}
+TURNS_INTO(as_record, SHIM_event_record)
+TURNS_INTO(as_wait, SHIM_stream_wait_event)
 
 static shim_result_t timed_the_other_way(shim_call_t* call) {
   call->words[1] ^= CU_EVENT_DISABLE_TIMING;
@@ -94,21 +85,6 @@ static shim_result_t one_group_less(shim_call_t* call) {
   if (call->words[1] < 2) return shim_real(call->index, call->words);
   call->words[1]--;
   return go_on(call);
-}
-
-/* The first error leaves the thread where it is: whoever returns early forgets to leave. */
-static _Thread_local bool failed;
-
-static shim_result_t look_whether_it_fails(shim_call_t* call) {
-  shim_result_t result = shim_real(call->index, call->words);
-  failed = failed || result != CU_OK;
-  return result;
-}
-
-static shim_result_t stay_after_an_error(shim_call_t* call) {
-  if (!failed) return shim_real(call->index, call->words);
-  failed = false;
-  return nothing(call);
 }
 
 extern const shim_hook_t shim_kernel_hooks[];

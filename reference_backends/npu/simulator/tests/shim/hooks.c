@@ -188,32 +188,8 @@ static shim_result_t as_copy(shim_call_t* call) {
 /* ---------------------------------------------------------- another call, or what another call had -- */
 
 /* Both take the two in the other's order. */
-static shim_result_t as_record(shim_call_t* call) {
-  const uintptr_t words[SHIM_WORDS] = {call->words[1], call->words[0]};
-  shim_hit();
-  return shim_real(SHIM_event_record, words);
-}
-
-static shim_result_t as_wait(shim_call_t* call) {
-  const uintptr_t words[SHIM_WORDS] = {call->words[1], call->words[0]};
-  shim_hit();
-  return shim_real(SHIM_stream_wait_event, words);
-}
-
-/* The first error leaves the thread where it is: whoever returns early forgets to put back. */
-static _Thread_local bool failed;
-
-static shim_result_t look_whether_it_fails(shim_call_t* call) {
-  shim_result_t result = shim_real(call->index, call->words);
-  failed = failed || result != ACL_OK;
-  return result;
-}
-
-static shim_result_t stay_after_an_error(shim_call_t* call) {
-  if (!failed) return shim_real(call->index, call->words);
-  failed = false;
-  return nothing(call);
-}
+TURNS_INTO(as_record, SHIM_event_record)
+TURNS_INTO(as_wait, SHIM_stream_wait_event)
 
 const shim_hook_t shim_hooks[] = {
     /* a wait left out, or one too many */
