@@ -33,9 +33,8 @@ static bool is_gone(acl_context context) {
     int32_t active = 0;
     if (shared[i].context != context) continue;
     if (shared[i].opens > 0) return false;
-    const bool lives = npu_acl()->default_context != NULL &&
-                       npu_acl()->default_context(i, &flags, &active) == ACL_OK && active != 0;
-    gone = !lives; /* others may hold it */
+    gone = npu_acl()->default_context == NULL || /* others may hold it */
+           npu_acl()->default_context(i, &flags, &active) != ACL_OK || active == 0;
   }
   return gone;
 }

@@ -66,7 +66,8 @@ static tbk_status_t ask(tbk_instance_t* self, int32_t device, npu_call_t* call, 
   tbk_status_t status = npu_enter(self, device, &entry, error);
   if (status != TBK_OK) return status;
   status = npu_probe(call, out_bytes);
-  tbk_status_t left = npu_leave(self, device, &entry, ACL_OK, "preparing", NULL);
+  tbk_error_t* why = status == TBK_OK ? error : NULL;
+  tbk_status_t left = npu_leave(self, device, &entry, ACL_OK, "preparing", why);
   return status != TBK_OK ? status : left;
 }
 

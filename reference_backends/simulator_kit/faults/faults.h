@@ -28,8 +28,13 @@ typedef struct fault_run {
   bool warned; /* the backend had something for the log */
 } fault_run_t;
 
+typedef struct fault_caller {
+  bool is_entered; /* the thread is in a context of its own: fault_enter */
+  bool is_refused; /* it asks the driver for more memory than there is */
+} fault_caller_t;
+
 /* Goes once through all that the backend offers, and gives everything back; stops at no error. */
-void fault_scenario(const char* backend, const char* options, fault_run_t* out);
+void fault_scenario(const char* backend, const char* options, fault_caller_t as, fault_run_t* out);
 
 /* For the parts of the scenario: keeps what a call came to, and returns it. */
 extern tbk_error_t fault_error;
@@ -66,7 +71,7 @@ extern const char* const fault_polled;
 /* What the simulator, asked behind the backend's back, says at the end. */
 typedef struct fault_behind {
   int broken;      /* the rule that was broken last while the backend ran; 0: none */
-  bool in_context; /* the thread is in a context that it was not in before */
+  bool in_context; /* the thread is in another context than before, or in one where it was in none */
   bool retained;   /* a device or its context is held that nobody gave back */
 } fault_behind_t;
 
@@ -77,6 +82,8 @@ void* fault_find(const char* library, const char* symbol);
     void* address = fault_find((library), symbol); \
     memcpy(&(out), &address, sizeof(out));         \
   } while (0)
+/* Gives the thread a context of the caller's own, of device 1, which it keeps until it is looked behind. */
+void fault_enter(const char* simulator);
 void fault_look_behind(const char* simulator, fault_behind_t* out);
 /* Returns what is wrong with that, in words; NULL where it is excused by the function that failed. */
 const char* fault_left(const fault_behind_t* behind, const char* symbol, int code);

@@ -3,9 +3,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * main.c: one process a fault, with a deadline. Arguments: the backend, the driver with a fault before
- * the simulated one, and that one; with --as-is behind them, TBK_<NAME>_SHIM has the only fault, and with
- * --older the driver lacks what later ones have, and what is called instead fails. What else stands behind
- * them are options of the simulated driver, one that lacks something say.
+ * the simulated one, and that one; with --as-is behind them, TBK_<NAME>_SHIM has the only fault, with
+ * --older the driver lacks what later ones have, and what is called instead fails, and with --entered the
+ * caller has a context of its own. What else stands behind them are options of the simulated driver, one
+ * that lacks something say.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ typedef struct report {
 
 static const char *backend, *shim, *simulator;
 static const char* more = ""; /* options of the simulator */
+static fault_caller_t caller;
 static report_t* report;
 static unsigned long checks, failures;
 
@@ -59,7 +61,8 @@ static void child(const char* fault) {
   (void)SHIM_ENVIRONMENT(simulator);
 #endif
   alarm(DEADLINE_S);
-  fault_scenario(backend, options, &report->run);
+  if (caller.is_entered) fault_enter(simulator);
+  fault_scenario(backend, options, caller, &report->run);
   FAULT_FIND(shim, "tbk_shim_calls", calls);
   for (size_t i = 0; i < SHIM_FUNCTIONS; i++)
     report->calls[i] = calls(symbols[i]);
@@ -162,18 +165,26 @@ static void check_rows(const fault_row_t* rows, size_t count, bool are_all) {
     expect(calls[i] == 0 || listed[i], symbols[i], "is called, and no fault of it is listed");
 }
 
+/* With the fault that the environment names, for callers without a context and with one. */
+static bool check_as_is(void) {
+  for (int i = 0; i < 2 && failures == 0; i++) {
+    caller = (fault_caller_t){.is_entered = i == 1, .is_refused = true};
+    if (run_with(NULL)) check_whole(getenv("TBK_" SHIM_NAME "_SHIM"));
+  }
+  return failures == 0;
+}
+
 int main(int argc, char** argv) {
   if (argc != 4 && argc != 5) return EXIT_FAILURE;
   const char* word = argc == 5 ? argv[4] : "";
   const bool as_is = strcmp(word, "--as-is") == 0, is_older = strcmp(word, "--older") == 0;
-  if (!as_is && !is_older) more = word;
+  caller.is_entered = strcmp(word, "--entered") == 0;
+  if (word[0] != '-') more = word;
   backend = argv[1], shim = argv[2], simulator = argv[3];
   report = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (report == MAP_FAILED || !run_with(as_is ? NULL : "")) return EXIT_FAILURE;
-  if (as_is) {
-    check_whole(getenv("TBK_" SHIM_NAME "_SHIM"));
-    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-  }
+  if (report == MAP_FAILED) return EXIT_FAILURE;
+  if (as_is) return check_as_is() ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (!run_with("")) return EXIT_FAILURE;
   check_whole("no fault");
   if (is_older) check_rows(fault_older_rows, fault_older_row_count, false);
   if (!is_older) check_rows(fault_rows, fault_row_count, true);

@@ -19,6 +19,7 @@ enum { SIZE = 1024 };
 static fault_run_t* run;
 static const tbk_backend_t* of;
 static tbk_instance_t* self;
+static fault_caller_t caller;
 tbk_error_t fault_error;
 
 tbk_status_t fault_note(const char* call, tbk_status_t status) {
@@ -50,7 +51,13 @@ typedef struct held {
   void* pinned[2];
 } held_t;
 
-static void take(held_t* held) {
+static void ask_for_too_much(uint64_t bytes) {
+  tbk_memory_t none;
+  tbk_status_t status = of->core->memory_alloc(self, 0, bytes, &none, &fault_error);
+  (void)fault_note("memory_alloc", status == TBK_OUT_OF_MEMORY ? TBK_OK : status);
+}
+
+static void take(held_t* held, uint64_t total_bytes) {
   for (int i = 0; i < 2; i++) {
     (void)STEP(core, memory_alloc, 0, SIZE, &held->memory[i]);
     (void)STEP(stream, stream_create, 0, 0, &held->stream[i]);
@@ -58,10 +65,8 @@ static void take(held_t* held) {
     (void)STEP(pinned, pinned_alloc, 0, SIZE, &held->pinned[i]);
   }
   (void)STEP(core, memory_alloc, 1, SIZE, &held->elsewhere);
-  /* An error of the backend's own, for the text of which it asks the driver. */
-  tbk_memory_t none;
-  tbk_status_t status = of->core->memory_alloc(self, 0, UINT64_MAX, &none, &fault_error);
-  (void)fault_note("memory_alloc", status == TBK_OUT_OF_MEMORY ? TBK_OK : status);
+  ask_for_too_much(UINT64_MAX); /* an error of the backend's own, for the text of which it asks the driver */
+  if (caller.is_refused && held->memory[0] != 0) ask_for_too_much(total_bytes);
 }
 
 static void work_on_memory(const held_t* held) {
@@ -134,7 +139,7 @@ static void give_back(held_t* held) {
 }
 
 static void use(void) {
-  uint64_t free_bytes, total_bytes;
+  uint64_t free_bytes, total_bytes = 0;
   int32_t can;
   held_t held = {{0}, 0, {NULL}, {NULL}, {NULL}};
   bool open[2];
@@ -142,10 +147,10 @@ static void use(void) {
     open[i] = STEP(core, device_open, i) == TBK_OK;
   if (open[0] && open[1]) {
     for (int i = 0; i < 2; i++) {
-      (void)STEP(core, memory_info, i, &free_bytes, &total_bytes);
+      (void)STEP(core, memory_info, i, &free_bytes, &total_bytes); /* both have as much */
       (void)STEP(peer, peer_can_access, 0, 1, &can);
     }
-    take(&held);
+    take(&held, total_bytes);
     work_on_memory(&held);
     take_in_order(&held);
     work_on_streams(&held);
@@ -155,13 +160,15 @@ static void use(void) {
       (void)STEP(stream, device_synchronize, 0);
     give_back(&held);
   }
-  for (int32_t i = 0; i < 2; i++)
+  for (int32_t n = 0; n < 2; n++) {
+    const int32_t i = caller.is_entered ? 1 - n : n; /* that of the caller's context first */
     if (open[i]) (void)STEP(core, device_close, i);
+  }
 }
 
-void fault_scenario(const char* backend, const char* options, fault_run_t* out) {
+void fault_scenario(const char* backend, const char* options, fault_caller_t as, fault_run_t* out) {
   tbk_backend_create_fn create;
-  run = out;
+  run = out, caller = as;
   void* library = dlopen(backend, RTLD_NOW | RTLD_LOCAL);
   void* address = library != NULL ? dlsym(library, TBK_ENTRY_SYMBOL) : NULL;
   if (address == NULL) {

@@ -19,7 +19,6 @@ from judge import Driver, main
 TEXT = "a text for people"
 LEGAL = "a legal answer: nobody knows better"
 WAITS = "waits where it need not, which is legal"
-NO_CONTEXT = "a thread that had no context, as most threads"
 NO_WORKSPACE = "the operator asks for none, and looks at none"
 EQUIVALENT = {
     "skip:aclFinalize": "the process ends, and all with it",
@@ -28,9 +27,7 @@ EQUIVALENT = {
     "skip:aclrtGetVersion": TEXT,
     "skip:aclrtGetDeviceInfo": LEGAL,
     "skip:aclrtDeviceCanAccessPeer": LEGAL,
-    "skip:aclrtGetPrimaryCtxState": "asked of contexts of others, and the tests have none",
-    "skip:aclrtGetCurrentContext": NO_CONTEXT,
-    "drop:aclrtGetCurrentContext": NO_CONTEXT,
+    "drop:aclrtGetCurrentContext": "it says that there is none, as the answer does",
     "skip:aclrtSetStreamFailureMode": "nothing makes work fail in the tests",
     "goes-on-after-failures": "nothing makes work fail in the tests",
     "failure-mode-left-out": "nothing makes work fail in the tests",

@@ -11,6 +11,30 @@
 #include "../../rules.h"
 #include "faults.h"
 
+static cu_context own; /* the caller's; NULL: it has none */
+
+void fault_enter(const char* simulator) {
+  cu_result (*init)(unsigned);
+  cu_result (*retain)(cu_context*, cu_device);
+  cu_result (*push)(cu_context);
+  FAULT_FIND(simulator, "cuInit", init);
+  FAULT_FIND(simulator, "cuDevicePrimaryCtxRetain", retain);
+  FAULT_FIND(simulator, "cuCtxPushCurrent_v2", push);
+  if (init(0) != CU_OK || retain(&own, 1) != CU_OK || push(own) != CU_OK) _Exit(126);
+}
+
+/* Takes the caller's context from the thread; returns whether it was there. */
+static bool leave(const char* simulator) {
+  cu_result (*pop)(cu_context*);
+  cu_result (*release)(cu_device);
+  cu_context last = NULL;
+  FAULT_FIND(simulator, "cuCtxPopCurrent_v2", pop);
+  FAULT_FIND(simulator, "cuDevicePrimaryCtxRelease_v2", release);
+  const bool was_there = pop(&last) == CU_OK && last == own;
+  (void)release(1);
+  return was_there;
+}
+
 void fault_look_behind(const char* simulator, fault_behind_t* out) {
   int (*broken)(void);
   cu_result (*mem_get_info)(size_t*, size_t*);
@@ -20,10 +44,12 @@ void fault_look_behind(const char* simulator, fault_behind_t* out) {
   FAULT_FIND(simulator, "cuMemGetInfo_v2", mem_get_info);
   FAULT_FIND(simulator, "cuDevicePrimaryCtxRelease_v2", release);
   out->broken = broken();
+  out->in_context = own != NULL && !leave(simulator);
+  (void)broken();
   (void)mem_get_info(&free_bytes, &total);
   int rule = broken();
   if (rule == SIM_UNINITIALIZED) return; /* there can be nothing */
-  out->in_context = rule != SIM_NO_CONTEXT;
+  out->in_context = rule != SIM_NO_CONTEXT || out->in_context;
   for (cu_device device = 0; device < 2; device++) {
     (void)release(device);
     out->retained = broken() != SIM_RELEASE || out->retained;
@@ -50,7 +76,7 @@ const char* fault_left(const fault_behind_t* behind, const char* symbol, int cod
   const bool excused =
       (behind->broken == SIM_LEFT && refused) || (behind->broken == SIM_STILL_PUSHED && !popped);
   if (behind->broken != 0 && !excused) return "a rule is broken";
-  if (behind->in_context && popped) return "a context stays pushed";
+  if (behind->in_context && popped) return "the caller is left in another context";
   if (behind->retained && !strstr(symbol, "Release")) return "a context stays retained";
   return NULL;
 }

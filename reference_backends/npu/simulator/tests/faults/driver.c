@@ -13,13 +13,33 @@
 /* What stands for NULL, where a function returns a handle. */
 enum { NO_HANDLE = 1 };
 
+static acl_context own; /* the caller's; NULL: it has none */
+
+void fault_enter(const char* simulator) {
+  acl_result (*init)(const char*);
+  acl_result (*set_device)(int32_t);
+  acl_result (*get_context)(acl_context*);
+  FAULT_FIND(simulator, "aclInit", init);
+  FAULT_FIND(simulator, "aclrtSetDevice", set_device);
+  FAULT_FIND(simulator, "aclrtGetCurrentContext", get_context);
+  if (init(NULL) != ACL_OK || set_device(1) != ACL_OK || get_context(&own) != ACL_OK) _Exit(126);
+}
+
 /* A thread that had no context keeps the backend's: nothing can be asked of that. */
 void fault_look_behind(const char* simulator, fault_behind_t* out) {
   int (*broken)(void);
   acl_result (*reset)(int32_t);
+  acl_result (*get_context)(acl_context*);
+  acl_context now = NULL;
   FAULT_FIND(simulator, "tbk_simulator_broken", broken);
   FAULT_FIND(simulator, "aclrtResetDevice", reset);
+  FAULT_FIND(simulator, "aclrtGetCurrentContext", get_context);
   out->broken = broken();
+  if (own != NULL) {
+    out->in_context = get_context(&now) != ACL_OK || now != own;
+    (void)reset(1);
+    (void)broken();
+  }
   for (int32_t device = 0; device < 2; device++) {
     (void)reset(device);
     const int rule = broken();
@@ -52,7 +72,7 @@ bool fault_fits(const char* symbol, int code, tbk_status_t status) {
 /* What the driver refuses to give back, and what goes with a dead context, is not the backend's. */
 const char* fault_left(const fault_behind_t* behind, const char* symbol, int code) {
   const bool dead = code == ACL_AICORE_EXCEPTION || code == ACL_INTERNAL;
-  const bool entered = strstr(symbol, "Context") != NULL;
+  const bool entered = strstr(symbol, "Context") || strstr(symbol, "PrimaryCtx");
   const bool issued = strncmp(symbol, "aclnn", 5) == 0; /* nobody says whose the executor is then */
   const bool refused = dead || entered || strstr(symbol, "Free") || strstr(symbol, "Destroy") ||
                        strstr(symbol, "Synchronize") || strstr(symbol, "Repeatable") ||
@@ -61,6 +81,7 @@ const char* fault_left(const fault_behind_t* behind, const char* symbol, int cod
                     behind->broken == SIM_EXECUTOR_LEFT || behind->broken == SIM_DESCRIPTORS_LEFT ||
                     behind->broken == SIM_REPORTS_LEFT;
   if (behind->broken != 0 && !(left && refused)) return "a rule is broken";
+  if (behind->in_context && !entered) return "the caller is left in another context";
   if (behind->retained && !entered && !strstr(symbol, "Reset")) return "a device stays set";
   return NULL;
 }
