@@ -71,7 +71,7 @@ extern const char* const fault_polled;
 /* What the simulator, asked behind the backend's back, says at the end. */
 typedef struct fault_behind {
   int broken;      /* the rule that was broken last while the backend ran; 0: none */
-  bool in_context; /* the thread is in another context than before, or in one where it was in none */
+  bool in_context; /* the thread is in another context than before, or in one at all */
   bool retained;   /* a device or its context is held that nobody gave back */
 } fault_behind_t;
 

@@ -65,7 +65,8 @@ static void take(held_t* held, uint64_t total_bytes) {
     (void)STEP(pinned, pinned_alloc, 0, SIZE, &held->pinned[i]);
   }
   (void)STEP(core, memory_alloc, 1, SIZE, &held->elsewhere);
-  ask_for_too_much(UINT64_MAX); /* an error of the backend's own, for the text of which it asks the driver */
+  /* An error of the backend's own, for the text of which it asks the driver. */
+  ask_for_too_much(UINT64_MAX);
   if (caller.is_refused && held->memory[0] != 0) ask_for_too_much(total_bytes);
 }
 
