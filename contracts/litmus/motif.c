@@ -125,10 +125,15 @@ static const char* const torch_series[] = {
 enum { TORCH_SERIES = sizeof torch_series / sizeof *torch_series };
 
 /* Of a gate's marks. */
-static const char* const mark_series[] = {
-    "WamahaRb",   "UamahaO-",     "GamahaH-",     "mahaRb",       "maSak-",
-    "maWaSak-",   "maras-k-",     "maraq-k-",     "maD-k-",       "RamahaWb",
-    "marawbSbk-", "mabaWavajaRb", "mabaWavajaRb", "mabaWavajaRb", /* one in many shows it */
+static const char* const
+    mark_series
+        [] =
+            {
+                "WamahaRb",       "UamahaO-",       "GamahaH-",         "mahaRb",
+                "maSak-",         "maWaSak-",       "maras-k-",         "maraq-k-",
+                "maD-k-",         "RamahaWb",       "marawbSbk-",       "mabaWavajaRb",
+                "mabaWavajaRb",   "mabaWavajaRb", /* one in many shows it */
+                "mababaWavajaRb", "mababaWavajaRb", "mabababaWavajaRb", "mabababaWavajaRb",
 };
 enum { MARK_SERIES = sizeof mark_series / sizeof *mark_series, MARKS_IN = 4 };
 
