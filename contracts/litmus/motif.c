@@ -124,16 +124,12 @@ static const char* const torch_series[] = {
 };
 enum { TORCH_SERIES = sizeof torch_series / sizeof *torch_series };
 
-/* Of a gate's marks. */
-static const char* const
-    mark_series
-        [] =
-            {
-                "WamahaRb",       "UamahaO-",       "GamahaH-",         "mahaRb",
-                "maSak-",         "maWaSak-",       "maras-k-",         "maraq-k-",
-                "maD-k-",         "RamahaWb",       "marawbSbk-",       "mabaWavajaRb",
-                "mabaWavajaRb",   "mabaWavajaRb", /* one in many shows it */
-                "mababaWavajaRb", "mababaWavajaRb", "mabababaWavajaRb", "mabababaWavajaRb",
+/* Of a gate's marks. Of those with two marks one in many shows what is wrong. */
+static const char* const mark_series[] = {
+    "WamahaRb",       "UamahaO-",         "GamahaH-",         "mahaRb",       "maSak-",
+    "maWaSak-",       "maras-k-",         "maraq-k-",         "maD-k-",       "RamahaWb",
+    "marawbSbk-",     "mabaWavajaRb",     "mabaWavajaRb",     "mabaWavajaRb", "mababaWavajaRb",
+    "mababaWavajaRb", "mabababaWavajaRb", "mabababaWavajaRb",
 };
 enum { MARK_SERIES = sizeof mark_series / sizeof *mark_series, MARKS_IN = 4 };
 
