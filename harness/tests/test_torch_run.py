@@ -90,6 +90,20 @@ def test_what_a_module_does_to_the_early_question_is_for_the_preflight_to_tell(
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_an_import_that_does_not_end_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = tmp_path / "times"
+    text = f"import time\nopen({str(times)!r}, 'a').write('x')\ntime.sleep(600)\n"
+    (tmp_path / "endless.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    words = ("--torch-import", "endless", "--open-timeout", "4")
+    done = judge(tmp_path / "a.jsonl", *words, device="acme")
+    assert done.code == 4
+    assert "importing the module endless: no end after" in done.results().footer["reason"]
+    assert times.read_text() == "x"
+
+
 def test_the_version_is_that_of_what_makes_the_device(tmp_path: Path) -> None:
     one = ("--only", f"{HOSTILE}/last_passes")
     header = (

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Finds out, in a child while tests are collected, whether the modules can be imported and PyTorch
 then knows the device by its name: a module that raises, or registers another name, is told in
-seconds then. All else that may be wrong, the end of its process included, is for the preflight to
-find.
+seconds then, and one whose import does not end is waited for once. All else that may be wrong, the
+end of its process included, is for the preflight to find.
 
 The child ends as interpreters do, and before anybody else imports the modules: cut short, it would
 leave the locks of what is compiled on import, and the device of whoever opens it then."""
@@ -129,8 +129,12 @@ def _be_silent_and_tied() -> None:
 
 def _found(subject: Subject) -> tuple[int, str]:
     """Returns the exit code and the reason; an empty one where nothing is wrong."""
+    began = time.monotonic()
     try:
         subject.introduce()
+    except _ToldToEnd:
+        late = f"no end after {time.monotonic() - began:.1f} s (load)"  # as the preflight says it
+        return BAD_LIBRARY, f"{subject.name}: {subject.importing}: {late}"
     except (Exception, SystemExit) as error:  # no interrupt, which is the user's
         return BAD_LIBRARY, f"{subject.name}: {subject.importing}: {told_with_cause(error)[:600]}"
     said = _error(subject.name)
