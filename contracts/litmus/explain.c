@@ -11,7 +11,12 @@
 
 #include "judge.h"
 
-enum { NONE = -1, DEEP = 8 };
+enum {
+  NONE = -1,
+  DEEP = 8,
+  EXPLANATIONS = 16,
+  MOSTLY_FRESH = 0 /* what fresh memory mostly holds */
+};
 
 static void say(litmus_reason_t* reason, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -113,53 +118,120 @@ static int between(const litmus_model_t* model, int place, int from, int to) {
   return NONE;
 }
 
-/* Says why `node`, which looks at `place`, must not see what `writer` wrote; 0: the beginning. */
-static bool say_why(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
-                    int writer) {
-  char text[LITMUS_TEXT];
-  int over = between(model, place, writer, node);
-  if (writer != 0 && litmus_set_has(&model->nodes[writer].before, node)) {
-    say(reason, "it is what %s writes, which comes after the read:", words_of(model, writer, text));
-    say_chain(model, reason, node, writer);
-    reason->wrote = call_of(model, writer);
-    return true;
-  }
-  if (over == NONE) return false;
-  say(reason, "it is what %s left, and this writes over it, before the read:",
-      words_of(model, writer, text));
-  if (writer != 0) say_chain(model, reason, writer, over);
-  say_chain(model, reason, over, node);
-  reason->wrote = call_of(model, writer);
-  reason->over = call_of(model, over);
+/* Which explanation is asked for: what memory that nobody wrote may hold is one of the last resort. */
+typedef struct question {
+  uint8_t value;
+  bool fresh;
+  unsigned skipped; /* so many others come first */
+} question_t;
+
+static bool is_skipped(question_t* question) {
+  if (question->skipped == 0) return false;
+  question->skipped--;
   return true;
 }
 
-static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
-                    uint8_t value, int depth) {
-  char text[LITMUS_TEXT], name[16];
-  if (depth > DEEP) return false;
+/* Says why `node`, which looks at `place`, must not see what `writer` wrote; 0: the beginning. */
+static bool say_why(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
+                    int writer, question_t* question) {
+  char text[LITMUS_TEXT];
+  const bool comes_after = writer != 0 && litmus_set_has(&model->nodes[writer].before, node);
+  const int over = between(model, place, writer, node);
+  if ((!comes_after && over == NONE) || is_skipped(question)) return false;
+  reason->wrote = call_of(model, writer);
+  if (comes_after) {
+    say(reason, "it is what %s writes, which comes after the read:", words_of(model, writer, text));
+    say_chain(model, reason, node, writer);
+    return true;
+  }
+  say(reason, "it %s what %s left, and this writes over it, before the read:",
+      model->nodes[writer].any ? "may be" : "is", words_of(model, writer, text));
+  if (writer != 0) say_chain(model, reason, writer, over);
+  say_chain(model, reason, over, node);
+  reason->over = call_of(model, over);
+  if (writer == 0 && place >= LITMUS_PLACE_OF_CELLS && !model->program->torch)
+    reason->names_beginning = true;
+  return true;
+}
+
+/* Memory that is allocated by a call, or that the model put between two, has none. */
+static bool has_beginning(int place) {
+  return place < LITMUS_PLACE_OF_CELLS + LITMUS_CELLS - 2;
+}
+
+/* Of writes that are no copies, and of the beginning. */
+static bool explain_by_value(const litmus_model_t* model, litmus_reason_t* reason, int node,
+                             int place, question_t* question) {
   for (int w = 1; w < (int)model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
-    if (w == node || !writes(model, place, w) || writer->copies || writer->any) continue;
-    if (writer->value == value && say_why(model, reason, node, place, w)) return true;
+    if (w == node || !writes(model, place, w) || writer->copies) continue;
+    if (writer->any ? !question->fresh && question->value != MOSTLY_FRESH
+                    : question->fresh || writer->value != question->value)
+      continue;
+    if (say_why(model, reason, node, place, w, question)) return true;
   }
-  if (model->first[place] == value && say_why(model, reason, node, place, 0)) return true;
+  return !question->fresh && has_beginning(place) && model->first[place] == question->value &&
+         say_why(model, reason, node, place, 0, question);
+}
+
+static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
+                    question_t* question, int depth) {
+  char text[LITMUS_TEXT], name[16];
+  if (depth > DEEP) return false;
+  if (explain_by_value(model, reason, node, place, question)) return true;
   for (int w = 1; w < (int)model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
     if (w == node || !writes(model, place, w) || !writer->copies) continue;
     uint32_t before = reason->count;
     place_name(model, writer->reads, name);
     say(reason, "it came by %s, which reads %s:", words_of(model, w, text), name);
-    if (explain(model, reason, w, writer->reads, value, depth + 1)) {
+    if (explain(model, reason, w, writer->reads, question, depth + 1)) {
       if (reason->moved_count < LITMUS_LINKS)
         reason->moved[reason->moved_count++] = call_of(model, w);
       return true;
     }
     reason->count = before;
-    if (litmus_values_have(&writer->values, value) && say_why(model, reason, node, place, w))
+    if (!question->fresh && litmus_values_have(&writer->values, question->value) &&
+        say_why(model, reason, node, place, w, question))
       return true;
   }
   return false;
+}
+
+/* Calls are indexes of the program; -1 is its beginning, and its count stands for its end. */
+static void add_call(uint64_t* calls, int call) {
+  if (call >= 0 && call < LITMUS_CALLS) *calls |= UINT64_C(1) << call;
+}
+
+uint64_t litmus_reason_calls(const litmus_reason_t* reason) {
+  const int16_t roles[] = {reason->read, reason->other, reason->wrote, reason->over};
+  uint64_t calls = 0;
+  for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
+    add_call(&calls, roles[i]);
+  for (uint32_t i = 0; i < reason->link_count; i++) {
+    add_call(&calls, reason->links[i].from);
+    add_call(&calls, reason->links[i].to);
+  }
+  for (uint32_t i = 0; i < reason->moved_count; i++)
+    add_call(&calls, reason->moved[i]);
+  return calls;
+}
+
+/* What the smallest program has beside an explanation speaks against it. */
+static bool explain_best(const litmus_model_t* model, litmus_reason_t* reason,
+                         const litmus_read_t* read, uint8_t value, bool fresh) {
+  const litmus_reason_t before = *reason;
+  int most = -1;
+  for (unsigned skipped = 0; skipped < EXPLANATIONS; skipped++) {
+    litmus_reason_t one = before;
+    question_t question = {value, fresh, skipped};
+    if (!explain(model, &one, read->node, read->place, &question, 0)) break;
+    const int named = __builtin_popcountll(litmus_reason_calls(&one));
+    if (named <= most) continue;
+    most = named;
+    *reason = one;
+  }
+  return most >= 0;
 }
 
 static void say_read(const litmus_model_t* model, litmus_reason_t* reason,
@@ -194,8 +266,7 @@ static void blame_lifetime(const litmus_model_t* model, litmus_reason_t* reason)
 }
 
 /* A value that nothing wrote may have come in many ways: a hint accuses no clause. */
-static void hint_at_lifetime(const litmus_model_t* model, litmus_reason_t* reason) {
-  if (model->program->torch) return blame_lifetime(model, reason);
+static void hint_at_lifetime(litmus_reason_t* reason) {
   say(reason, "it may be memory that was handed out too early, or a copy of other bytes");
 }
 
@@ -215,25 +286,27 @@ static void hint_at_beginning(const litmus_model_t* model, litmus_reason_t* reas
   }
 }
 
-/* What PyTorch promises of the bytes of a copy between host and device. */
+/* What PyTorch promises of the bytes of a copy between host and device, and of a sum. */
 static litmus_edge_t promise_of(const litmus_call_t* call) {
+  if (call->op == LITMUS_MEET) return LITMUS_EDGE_MEET;
   if (call->op == LITMUS_DOWNLOAD) return LITMUS_EDGE_PAGEABLE_COPY;
-  if (call->op == LITMUS_PINNED_UPLOAD) return LITMUS_EDGE_PINNED_SOURCE;
+  if (call->op == LITMUS_PINNED_UPLOAD || call->op == LITMUS_LOADED_UPLOAD)
+    return LITMUS_EDGE_PINNED_SOURCE;
   return call->blocks ? LITMUS_EDGE_BLOCKING_SOURCE : LITMUS_EDGE_PAGEABLE_SOURCE;
 }
 
-/* Of PyTorch: bytes that nothing wrote came by a copy, that of the end among them, that promises
-   more. */
+/* Of PyTorch: bytes that nothing wrote there came by a copy that promises more. Where a source is read
+   late, or by way of memory that others use, too, they are others' bytes; memory that was dropped, and
+   a sum, may hold any. That a copy behind the end took other bytes no program shows. */
 static void blame_copy(const litmus_model_t* model, litmus_reason_t* reason,
-                       const litmus_read_t* read) {
-  if (read->call_id == LITMUS_END && read->place >= LITMUS_PLACE_OF_CELLS)
-    reason->edges |= UINT64_C(1) << LITMUS_EDGE_BLOCKING_COPY;
+                       const litmus_read_t* read, bool is_others) {
   for (uint32_t w = 1; w < model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
     if (!litmus_set_has(&read->sees, (int)w) || !writer->copies) continue;
     const litmus_call_t* call = &model->program->calls[writer->call];
     if (model->cell_of[writer->reads] >= 0 || writer->reads < LITMUS_PLACE_OF_CELLS) continue;
     const litmus_edge_t kind = promise_of(call);
+    if (!is_others && kind != LITMUS_EDGE_PINNED_SOURCE && kind != LITMUS_EDGE_MEET) continue;
     reason->edges |= UINT64_C(1) << kind;
     say(reason, "of its copy: %s [%s]", litmus_edge_text(true, kind),
         litmus_edge_clause(true, kind));
@@ -253,9 +326,9 @@ static bool say_first(const litmus_model_t* model, litmus_reason_t* reason, uint
   return false;
 }
 
-/* What nothing in the program wrote there. */
-static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
-                        const litmus_read_t* read, uint8_t value) {
+/* Returns whether a call writes the value, to other memory. */
+static bool say_elsewhere(const litmus_model_t* model, litmus_reason_t* reason,
+                          const litmus_read_t* read, uint8_t value) {
   char name[16], text[LITMUS_TEXT];
   for (int w = 1; w < (int)model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
@@ -267,11 +340,26 @@ static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
     reason->wrote = call_of(model, w);
     if (model->is_async[read->place] || model->is_async[writer->writes])
       blame_lifetime(model, reason);
-    return;
+    return true;
   }
-  if (!say_first(model, reason, value)) say(reason, "nothing in the program writes that value");
-  if (model->is_async[read->place]) return hint_at_lifetime(model, reason);
-  hint_at_beginning(model, reason, read);
+  return false;
+}
+
+/* What nothing in the program wrote there; returns whether it is others'. */
+static bool say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
+                        const litmus_read_t* read, uint8_t value) {
+  if (say_elsewhere(model, reason, read, value)) return true;
+  const bool is_others = say_first(model, reason, value);
+  if (!is_others) {
+    say(reason, "nothing in the program writes that value");
+    explain_best(model, reason, read, value, true);
+    reason->edges = 0; /* it may be, and accuses nobody */
+  }
+  if (model->is_async[read->place])
+    hint_at_lifetime(reason);
+  else
+    hint_at_beginning(model, reason, read);
+  return is_others;
 }
 
 void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,
@@ -289,7 +377,7 @@ void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,
         model->program->torch ? "CPY-501" : "MEM-006");
     return;
   }
-  if (explain(model, out_reason, read->node, read->place, wrong->value, 0)) return;
-  say_foreign(model, out_reason, read, wrong->value);
-  if (model->program->torch) blame_copy(model, out_reason, read);
+  if (explain_best(model, out_reason, read, wrong->value, false)) return;
+  const bool is_others = say_foreign(model, out_reason, read, wrong->value);
+  if (model->program->torch) blame_copy(model, out_reason, read, is_others);
 }

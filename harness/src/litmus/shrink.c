@@ -79,30 +79,14 @@ static bool without(shrinking_t* s, uint32_t first, uint32_t count) {
   return shrinking_keep(s, &program);
 }
 
-/* Calls are indexes of the program; -1 is its beginning, and its count stands for its end. */
-static void add_call(uint64_t* calls, int call) {
-  if (call >= 0 && call < LITMUS_CALLS) *calls |= UINT64_C(1) << call;
-}
-
-/* Returns bits of the calls that a reader is told of: who looked, whose value was seen, and the
-   chain. */
+/* Returns bits of the calls that a reader is told of. */
 static uint64_t calls_that_explain(const shrinking_t* s) {
   static litmus_model_t model;
   litmus_reason_t reason;
   const litmus_result_t* result = &s->best->result;
-  uint64_t calls = 0;
   if (!litmus_model_build(&model, &s->best->program, result->answered, 0, 0)) return 0;
   litmus_explain(&model, &result->wrong, &reason);
-  const int16_t roles[] = {reason.read, reason.other, reason.wrote, reason.over};
-  for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
-    add_call(&calls, roles[i]);
-  for (uint32_t i = 0; i < reason.link_count; i++) {
-    add_call(&calls, reason.links[i].from);
-    add_call(&calls, reason.links[i].to);
-  }
-  for (uint32_t i = 0; i < reason.moved_count; i++)
-    add_call(&calls, reason.moved[i]);
-  return calls;
+  return litmus_reason_calls(&reason);
 }
 
 /* One attempt instead of as many as there are other calls: of what is slow there are few. */
@@ -222,9 +206,13 @@ static bool make_plainer(shrinking_t* s) {
   static const struct {
     uint8_t op, plain;
     bool by_caller; /* on the stream that goes on behind it */
-  } ways[] = {{LITMUS_MEET, LITMUS_COPY, false},     {LITMUS_MEET, LITMUS_COPY, true},
-              {LITMUS_MEET, LITMUS_BACKWARD, false}, {LITMUS_BACKWARD, LITMUS_COPY, false},
-              {LITMUS_BACKWARD, LITMUS_COPY, true},  {LITMUS_PINNED_UPLOAD, LITMUS_UPLOAD, false}};
+  } ways[] = {{LITMUS_MEET, LITMUS_COPY, false},
+              {LITMUS_MEET, LITMUS_COPY, true},
+              {LITMUS_MEET, LITMUS_BACKWARD, false},
+              {LITMUS_BACKWARD, LITMUS_COPY, false},
+              {LITMUS_BACKWARD, LITMUS_COPY, true},
+              {LITMUS_LOADED_UPLOAD, LITMUS_PINNED_UPLOAD, false},
+              {LITMUS_PINNED_UPLOAD, LITMUS_UPLOAD, false}};
   bool plainer = false;
   for (uint32_t i = 0; i < s->best->program.count; i++) {
     for (unsigned way = 0; way < sizeof ways / sizeof *ways; way++) {
@@ -274,8 +262,10 @@ void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
     make_smaller(&s);
     ways_find_again(&s);
   }
-  s.until_ns = began_ns + (uint64_t)(seconds * 1e9);
+  const double control_share = late_may_be(&s) ? REPLAY_SHARE / 2 : 0;
+  s.until_ns = began_ns + (uint64_t)(seconds * (1 - control_share) * 1e9);
   replay(&s, shown);
   out_shrunk->needs_threads = needs_threads(out_shrunk, &attempts);
+  s.until_ns = began_ns + (uint64_t)(seconds * 1e9);
   out_shrunk->begins_late = late_is_mended(&s);
 }

@@ -59,7 +59,9 @@ void ways_find_again(shrinking_t* s);
    it was seen again. */
 void replay(shrinking_t* s, bool shown);
 
-/* late.c: returns whether a value that nothing wrote is right behind a wait for all. */
+/* late.c: returns whether the value may be what memory held before the calls, or will hold. */
+bool late_may_be(const shrinking_t* s);
+/* Returns whether it is right behind a wait for all, and for no other reason. */
 bool late_is_mended(shrinking_t* s);
 
 #endif /* TBK_HARNESS_LITMUS_SHRINKING_H */
