@@ -35,8 +35,11 @@ static void note_other(shrinking_t* s) {
   s->other = s->shared->result;
 }
 
-static tried_t try_in_a_process(shrinking_t* s, const litmus_program_t* program) {
-  const hunt_state_t state = hunt_one(&s->subject, program, s->best->repeats, s->shared);
+static tried_t try_in_a_process(shrinking_t* s, const litmus_program_t* program,
+                                uint64_t until_ns) {
+  const hunt_state_t state = hunt_one(&s->subject, program, s->best->repeats, until_ns, s->shared);
+  s->ran_out = state == HUNT_OVER && s->shared->runs < s->best->repeats;
+  if (s->ran_out && until_ns == s->until_ns) return CUT;
   if (state != HUNT_FOUND) return state == HUNT_OVER ? NOT_SHOWN : CUT;
   if (is_same(&s->shared->result, &s->best->result)) return SHOWN;
   note_other(s);
@@ -44,9 +47,11 @@ static tried_t try_in_a_process(shrinking_t* s, const litmus_program_t* program)
 }
 
 tried_t shrinking_try(shrinking_t* s, const litmus_program_t* program) {
+  const uint64_t enough_ns = tbk_now_ns() + (uint64_t)(s->try_s * 1e9);
+  const uint64_t until_ns = enough_ns < s->until_ns ? enough_ns : s->until_ns;
   for (unsigned i = 0; i < s->best->processes; i++) {
     if (i > 0 && tbk_now_ns() > s->until_ns) return CUT;
-    const tried_t tried = try_in_a_process(s, program);
+    const tried_t tried = try_in_a_process(s, program, until_ns);
     if (tried != NOT_SHOWN) return tried;
   }
   return NOT_SHOWN;
