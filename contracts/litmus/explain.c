@@ -146,7 +146,7 @@ static bool say_why(const litmus_model_t* model, litmus_reason_t* reason, int no
   }
   say(reason, "it %s what %s left, and this writes over it, before the read:",
       model->nodes[writer].any ? "may be" : "is", words_of(model, writer, text));
-  if (writer != 0) say_chain(model, reason, writer, over);
+  if (writer != 0 && !model->nodes[writer].any) say_chain(model, reason, writer, over);
   say_chain(model, reason, over, node);
   reason->over = call_of(model, over);
   if (writer == 0 && place >= LITMUS_PLACE_OF_CELLS && !model->program->torch)
