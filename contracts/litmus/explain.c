@@ -14,7 +14,7 @@
 enum {
   NONE = -1,
   DEEP = 8,
-  EXPLANATIONS = 16,
+  EXPLANATIONS = 64,
   MOSTLY_FRESH = 0 /* what fresh memory mostly holds */
 };
 
@@ -122,7 +122,9 @@ static int between(const litmus_model_t* model, int place, int from, int to) {
 typedef struct question {
   uint8_t value;
   bool fresh;
-  unsigned skipped; /* so many others come first */
+  unsigned skipped;   /* so many others come first */
+  litmus_set_t moved; /* copies by which the value came: by each once */
+  int copies;         /* so many they are, that which wrote it among them */
 } question_t;
 
 static bool is_skipped(question_t* question) {
@@ -139,6 +141,7 @@ static bool say_why(const litmus_model_t* model, litmus_reason_t* reason, int no
   const int over = between(model, place, writer, node);
   if ((!comes_after && over == NONE) || is_skipped(question)) return false;
   reason->wrote = call_of(model, writer);
+  question->copies += model->nodes[writer].copies;
   if (comes_after) {
     say(reason, "it is what %s writes, which comes after the read:", words_of(model, writer, text));
     say_chain(model, reason, node, writer);
@@ -175,22 +178,37 @@ static bool explain_by_value(const litmus_model_t* model, litmus_reason_t* reaso
 }
 
 static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
-                    question_t* question, int depth) {
+                    question_t* question);
+
+/* The value came by a copy, which saw what it must not. */
+static bool explain_copy(const litmus_model_t* model, litmus_reason_t* reason, int copy,
+                         question_t* question) {
   char text[LITMUS_TEXT], name[16];
-  if (depth > DEEP) return false;
+  const uint32_t before = reason->count;
+  const litmus_set_t moved = question->moved;
+  if (question->copies == DEEP || litmus_set_has(&moved, copy)) return false;
+  place_name(model, model->nodes[copy].reads, name);
+  say(reason, "it came by %s, which reads %s:", words_of(model, copy, text), name);
+  question->moved.bits[copy / 64] |= UINT64_C(1) << copy % 64;
+  question->copies++;
+  if (explain(model, reason, copy, model->nodes[copy].reads, question)) {
+    if (reason->moved_count < LITMUS_LINKS)
+      reason->moved[reason->moved_count++] = call_of(model, copy);
+    return true;
+  }
+  question->moved = moved;
+  question->copies--;
+  reason->count = before;
+  return false;
+}
+
+static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
+                    question_t* question) {
   if (explain_by_value(model, reason, node, place, question)) return true;
   for (int w = 1; w < (int)model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
     if (w == node || !writes(model, place, w) || !writer->copies) continue;
-    uint32_t before = reason->count;
-    place_name(model, writer->reads, name);
-    say(reason, "it came by %s, which reads %s:", words_of(model, w, text), name);
-    if (explain(model, reason, w, writer->reads, question, depth + 1)) {
-      if (reason->moved_count < LITMUS_LINKS)
-        reason->moved[reason->moved_count++] = call_of(model, w);
-      return true;
-    }
-    reason->count = before;
+    if (explain_copy(model, reason, w, question)) return true;
     if (!question->fresh && litmus_values_have(&writer->values, question->value) &&
         say_why(model, reason, node, place, w, question))
       return true;
@@ -198,40 +216,23 @@ static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int no
   return false;
 }
 
-/* Calls are indexes of the program; -1 is its beginning, and its count stands for its end. */
-static void add_call(uint64_t* calls, int call) {
-  if (call >= 0 && call < LITMUS_CALLS) *calls |= UINT64_C(1) << call;
-}
-
-uint64_t litmus_reason_calls(const litmus_reason_t* reason) {
-  const int16_t roles[] = {reason->read, reason->other, reason->wrote, reason->over};
-  uint64_t calls = 0;
-  for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
-    add_call(&calls, roles[i]);
-  for (uint32_t i = 0; i < reason->link_count; i++) {
-    add_call(&calls, reason->links[i].from);
-    add_call(&calls, reason->links[i].to);
-  }
-  for (uint32_t i = 0; i < reason->moved_count; i++)
-    add_call(&calls, reason->moved[i]);
-  return calls;
-}
-
-/* What the smallest program has beside an explanation speaks against it. */
+/* What the smallest program has beside an explanation speaks against it, and so does each copy by which
+   the value is said to have come. */
 static bool explain_best(const litmus_model_t* model, litmus_reason_t* reason,
                          const litmus_read_t* read, uint8_t value, bool fresh) {
   const litmus_reason_t before = *reason;
-  int most = -1;
-  for (unsigned skipped = 0; skipped < EXPLANATIONS; skipped++) {
+  bool has_one = false;
+  for (int skipped = 0, most = 0; skipped < EXPLANATIONS; skipped++) {
     litmus_reason_t one = before;
-    question_t question = {value, fresh, skipped};
-    if (!explain(model, &one, read->node, read->place, &question, 0)) break;
-    const int named = __builtin_popcountll(litmus_reason_calls(&one));
-    if (named <= most) continue;
+    question_t question = {.value = value, .fresh = fresh, .skipped = (unsigned)skipped};
+    if (!explain(model, &one, read->node, read->place, &question)) break;
+    const int named = __builtin_popcountll(litmus_reason_calls(&one)) - 2 * question.copies;
+    if (has_one && named <= most) continue;
+    has_one = true;
     most = named;
     *reason = one;
   }
-  return most >= 0;
+  return has_one;
 }
 
 static void say_read(const litmus_model_t* model, litmus_reason_t* reason,

@@ -59,7 +59,8 @@ typedef struct litmus_reason {
   uint32_t moved_count;
   int16_t moved[LITMUS_LINKS]; /* the copies by which it came, the first one first */
 } litmus_reason_t;
-/* Of several explanations the one that names the most calls: of the smallest program all are needed. */
+/* Of several explanations the one that names many calls, since of the smallest program all are needed,
+   and few copies by which the value came. */
 void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,
                     litmus_reason_t* out_reason);
 /* Returns bits of the calls that it names: who looked, whose value was seen, and the chain. */
