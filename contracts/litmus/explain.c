@@ -15,6 +15,7 @@ enum {
   NONE = -1,
   DEEP = 8,
   EXPLANATIONS = 64,
+  A_COPY = 3,
   MOSTLY_FRESH = 0 /* what fresh memory mostly holds */
 };
 
@@ -226,7 +227,7 @@ static bool explain_best(const litmus_model_t* model, litmus_reason_t* reason,
     litmus_reason_t one = before;
     question_t question = {.value = value, .fresh = fresh, .skipped = (unsigned)skipped};
     if (!explain(model, &one, read->node, read->place, &question)) break;
-    const int named = __builtin_popcountll(litmus_reason_calls(&one)) - 2 * question.copies;
+    const int named = __builtin_popcountll(litmus_reason_calls(&one)) - A_COPY * question.copies;
     if (has_one && named <= most) continue;
     has_one = true;
     most = named;
@@ -346,16 +347,19 @@ static bool say_elsewhere(const litmus_model_t* model, litmus_reason_t* reason,
   return false;
 }
 
+/* Memory that was used before holds what another program left. */
+static bool is_of_programs(uint8_t value) {
+  return value < LITMUS_FIRST_OF_CALLS + LITMUS_CALLS;
+}
+
 /* What nothing in the program wrote there; returns whether it is others'. */
 static bool say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
                         const litmus_read_t* read, uint8_t value) {
   if (say_elsewhere(model, reason, read, value)) return true;
   const bool is_others = say_first(model, reason, value);
-  if (!is_others) {
-    say(reason, "nothing in the program writes that value");
-    explain_best(model, reason, read, value, true);
-    reason->edges = 0; /* it may be, and accuses nobody */
-  }
+  if (!is_others) say(reason, "nothing in the program writes that value");
+  explain_best(model, reason, read, value, true);
+  if (!is_of_programs(value)) reason->edges = 0; /* it may be, and accuses nobody */
   if (model->is_async[read->place])
     hint_at_lifetime(reason);
   else
