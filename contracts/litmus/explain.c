@@ -255,16 +255,28 @@ static void blame(const litmus_model_t* model, litmus_reason_t* reason, litmus_e
   say(reason, "%s [%s]", litmus_edge_text(torch, kind), litmus_edge_clause(torch, kind));
 }
 
-static bool records_streams(const litmus_program_t* p) {
+static bool has_op(const litmus_program_t* p, unsigned op) {
   for (uint32_t i = 0; i < p->count; i++)
-    if (p->calls[i].op == LITMUS_RECORD_STREAM) return true;
+    if (p->calls[i].op == op) return true;
   return false;
 }
 
-/* What says that memory is not handed out too early. */
-static void blame_lifetime(const litmus_model_t* model, litmus_reason_t* reason) {
+/* Memory that the program names and never frees is handed out once. */
+static bool is_live(const litmus_model_t* model, int place) {
+  const litmus_program_t* p = model->program;
+  return model->cell_of[place] >= 0 && !has_op(p, LITMUS_ASYNC_FREE) &&
+         !has_op(p, LITMUS_CELL_RENEW);
+}
+
+/* What says that memory is not handed out twice, or too early. `other`: a place of memory that the
+   same byte is in. */
+static void blame_lifetime(const litmus_model_t* model, litmus_reason_t* reason, int other) {
+  if (is_live(model, other)) {
+    reason->clause = model->program->torch ? "MEM-503" : "SOM-002";
+    return say(reason, "memory that nobody freed is handed out once [%s]", reason->clause);
+  }
   blame(model, reason, LITMUS_EDGE_ASYNC_FREE);
-  if (records_streams(model->program)) blame(model, reason, LITMUS_EDGE_RECORD_STREAM);
+  if (has_op(model->program, LITMUS_RECORD_STREAM)) blame(model, reason, LITMUS_EDGE_RECORD_STREAM);
 }
 
 /* A value that nothing wrote may have come in many ways: a hint accuses no clause. */
@@ -341,7 +353,7 @@ static bool say_elsewhere(const litmus_model_t* model, litmus_reason_t* reason,
     say(reason, "it is what %s writes to %s, other memory", words_of(model, w, text), name);
     reason->wrote = call_of(model, w);
     if (model->is_async[read->place] || model->is_async[writer->writes])
-      blame_lifetime(model, reason);
+      blame_lifetime(model, reason, writer->writes);
     return true;
   }
   return false;

@@ -55,6 +55,7 @@ typedef struct litmus_reason {
   int16_t read, other;               /* the calls that look; LITMUS_NOBODY: no other */
   int16_t wrote;                     /* the call whose value was seen */
   int16_t over;                      /* and the one that writes over it */
+  const char* clause;                /* that is broken and no kind of edge cites, or NULL */
   bool names_beginning;              /* it may be late, what memory holds before the calls */
   uint32_t moved_count;
   int16_t moved[LITMUS_LINKS]; /* the copies by which it came, the first one first */

@@ -227,13 +227,15 @@ def test_what_is_rare_is_seen_again_and_made_smaller(mutant: str, tmp_path: Path
     assert found["shown"] == found["replays"] == 20
 
 
-# Of a query that lied, of a thread that ended, of a callback that ran twice.
+# Of a query that lied, a thread that ended, a callback that ran twice, memory that nobody freed.
 @pytest.mark.parametrize(
     ("mutant", "seed", "clauses"),
     [
         ("third_query_is_complete", 2, ["STR-015"]),
         ("memory_ends_with_thread", 1, ["THR-005"]),
         ("third_callback_twice", 1, ["CBK-002"]),
+        ("async_alloc_twice_the_same", 1, ["SOM-002"]),
+        ("event_synchronize_asks_eight_times", 3, ["STR-001", "EVT-014", "EVT-026"]),
         ("launch/late_without_stream/CPY-006", 1, ["CPY-006"]),
     ],
 )

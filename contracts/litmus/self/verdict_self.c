@@ -127,7 +127,37 @@ static void the_clause_that_is_broken_is_accused(void) {
                                   .value = samples[i].value};
     litmus_explain(&model, &wrong, &reason);
     check(reason.edges == samples[i].edges, "accuses another clause", samples[i].what);
+    check(reason.clause == NULL, "accuses a clause of no edge", samples[i].what);
   }
+}
+
+/* Whether memory was freed says which clause is broken where two have one. */
+static void memory_that_was_not_freed_is_live(void) {
+  static const struct {
+    const char* what;
+    bool freed;
+    litmus_call_t calls[MOST];
+  } samples[] = {
+      {"live memory",
+       false,
+       {ALLOC(FRESH, 0), FILL_IT(FRESH, V, 0), ALLOC(FRESH + 1, 1), FILL_IT(FRESH + 1, W, 1)}},
+      {"freed memory",
+       true,
+       {ALLOC(FRESH, 0), FILL_IT(FRESH, V, 0), FREE(FRESH, 0), ALLOC(FRESH + 1, 1),
+        FILL_IT(FRESH + 1, W, 1)}}};
+  static litmus_model_t model;
+  for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+    for (int torch = 0; torch < 2; torch++) {
+      const litmus_program_t program = program_of(samples[i].calls, torch);
+      litmus_reason_t reason;
+      check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", samples[i].what);
+      const litmus_wrong_t wrong = {
+          .read = model.read_count - 1, .other = LITMUS_READS, .value = V};
+      litmus_explain(&model, &wrong, &reason);
+      check((reason.edges == EDGE(ASYNC_FREE)) == samples[i].freed, "accuses who freed",
+            samples[i].what);
+      check((reason.clause != NULL) != samples[i].freed, "accuses who allocated", samples[i].what);
+    }
 }
 
 /* ---------------------------------------------------------------------------------- mistakes -- */
@@ -165,5 +195,6 @@ void check_verdicts(void) {
   what_is_wrong_is_explained();
   a_value_of_nobody_accuses_no_clause();
   the_clause_that_is_broken_is_accused();
+  memory_that_was_not_freed_is_live();
   a_mistake_that_fails_in_another_way_is_told();
 }

@@ -77,10 +77,10 @@ static void blame_threads(finding_t* finding) {
   if (!ends_thread(&finding->shrunk.program))
     return blame_control(finding, LITMUS_EDGE_HAND_OVER,
                          "one thread that makes all these calls does not show it");
-  finding->clause = torch ? "FRK-508" : "THR-005";
+  finding->reason.clause = torch ? "FRK-508" : "THR-005";
   finding->reason.edges = 0; /* they hold where no thread ends */
   say_clause(&finding->reason, "it does not show where no thread ends: one takes nothing with it",
-             finding->clause);
+             finding->reason.clause);
 }
 
 void finding_explain(finding_t* finding) {
@@ -91,9 +91,10 @@ void finding_explain(finding_t* finding) {
   if (result->outcome == LITMUS_WRONG &&
       litmus_model_build(&model, &finding->shrunk.program, result->answered, 0, 0))
     litmus_explain(&model, &result->wrong, reason);
-  finding->clause = result->outcome == LITMUS_MISCOUNTED ? "CBK-002" : NULL;
+  if (result->outcome == LITMUS_MISCOUNTED) reason->clause = "CBK-002";
   if (finding->shrunk.begins_late) {
     reason->edges = 0; /* all of them hold where what was before them is complete */
+    reason->clause = NULL;
     blame_control(finding, LITMUS_EDGE_NULL_STREAM,
                   "behind a wait for all before these calls it does not show");
   }
@@ -188,7 +189,7 @@ void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* 
   if (shrunk->result.outcome == LITMUS_REFUSED)
     tbk_json_text(&json, "status", tbk_status_name(shrunk->result.status));
   tbk_json_text(&json, "message", shrunk->result.message);
-  write_edges(&json, shrunk->program.torch, finding->reason.edges, finding->clause);
+  write_edges(&json, shrunk->program.torch, finding->reason.edges, finding->reason.clause);
   write_program(&json, &shrunk->program);
   write_lanes(&json, &shrunk->program);
   if (shrunk->result.outcome == LITMUS_WRONG)

@@ -26,7 +26,6 @@ typedef struct finding {
   bool is_control;
   shrunk_t shrunk;
   litmus_reason_t reason; /* of a wrong read */
-  const char* clause;     /* that is broken and no kind of edge cites, or NULL */
   alone_t alone;
   bool uses_memory_first; /* its file leaves used memory behind before it allocates some */
   bool has_rounds;        /* its file in Python makes the calls several times */
