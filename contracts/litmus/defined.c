@@ -92,6 +92,7 @@ static bool devices_fit(const litmus_program_t* p, const litmus_call_t* call) {
     case LITMUS_KERNEL_FILL:
     case LITMUS_UPLOAD:
     case LITMUS_PINNED_UPLOAD:
+    case LITMUS_LOADED_UPLOAD:
     case LITMUS_DOWNLOAD:
       return device < 0 || device == litmus_cell_device(p, call->cell);
     case LITMUS_COPY:
@@ -141,6 +142,7 @@ static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) 
     case LITMUS_KERNEL_FILL:
       return cell_is_usable(model, call, call->cell);
     case LITMUS_PINNED_UPLOAD: /* what is pinned already is handed on as it is */
+    case LITMUS_LOADED_UPLOAD:
       return call->slot >= LITMUS_SLOTS / 2 && cell_is_usable(model, call, call->cell) &&
              slot_may_be_uploaded(model, call);
     case LITMUS_UPLOAD:

@@ -11,7 +11,13 @@
 
 #include "judge.h"
 
-enum { NONE = -1, DEEP = 8 };
+enum {
+  NONE = -1,
+  DEEP = 8,
+  EXPLANATIONS = 64,
+  A_COPY = 3,
+  MOSTLY_FRESH = 0 /* what fresh memory mostly holds */
+};
 
 static void say(litmus_reason_t* reason, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -113,53 +119,121 @@ static int between(const litmus_model_t* model, int place, int from, int to) {
   return NONE;
 }
 
-/* Says why `node`, which looks at `place`, must not see what `writer` wrote; 0: the beginning. */
-static bool say_why(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
-                    int writer) {
-  char text[LITMUS_TEXT];
-  int over = between(model, place, writer, node);
-  if (writer != 0 && litmus_set_has(&model->nodes[writer].before, node)) {
-    say(reason, "it is what %s writes, which comes after the read:", words_of(model, writer, text));
-    say_chain(model, reason, node, writer);
-    reason->wrote = call_of(model, writer);
-    return true;
-  }
-  if (over == NONE) return false;
-  say(reason, "it is what %s left, and this writes over it, before the read:",
-      words_of(model, writer, text));
-  if (writer != 0) say_chain(model, reason, writer, over);
-  say_chain(model, reason, over, node);
-  reason->wrote = call_of(model, writer);
-  reason->over = call_of(model, over);
+/* Which explanation is asked for: what memory that nobody wrote may hold is one of the last resort. */
+typedef struct question {
+  uint8_t value;
+  bool fresh;
+  unsigned skipped;   /* so many others come first */
+  litmus_set_t moved; /* copies by which the value came: by each once */
+  int copies;         /* so many they are, that which wrote it among them */
+} question_t;
+
+static bool is_skipped(question_t* question) {
+  if (question->skipped == 0) return false;
+  question->skipped--;
   return true;
 }
 
-static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
-                    uint8_t value, int depth) {
-  char text[LITMUS_TEXT], name[16];
-  if (depth > DEEP) return false;
+/* Says why `node`, which looks at `place`, must not see what `writer` wrote; 0: the beginning. */
+static bool say_why(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
+                    int writer, question_t* question) {
+  char text[LITMUS_TEXT];
+  const bool comes_after = writer != 0 && litmus_set_has(&model->nodes[writer].before, node);
+  const int over = between(model, place, writer, node);
+  if ((!comes_after && over == NONE) || is_skipped(question)) return false;
+  reason->wrote = call_of(model, writer);
+  question->copies += model->nodes[writer].copies;
+  if (comes_after) {
+    say(reason, "it is what %s writes, which comes after the read:", words_of(model, writer, text));
+    say_chain(model, reason, node, writer);
+    return true;
+  }
+  say(reason, "it %s what %s left, and this writes over it, before the read:",
+      model->nodes[writer].any ? "may be" : "is", words_of(model, writer, text));
+  if (writer != 0 && !model->nodes[writer].any) say_chain(model, reason, writer, over);
+  say_chain(model, reason, over, node);
+  reason->over = call_of(model, over);
+  if (writer == 0 && place >= LITMUS_PLACE_OF_CELLS && !model->program->torch)
+    reason->names_beginning = true;
+  return true;
+}
+
+/* Memory that is allocated by a call, or that the model put between two, has none. */
+static bool has_beginning(int place) {
+  return place < LITMUS_PLACE_OF_CELLS + LITMUS_CELLS - 2;
+}
+
+/* Of writes that are no copies, and of the beginning. */
+static bool explain_by_value(const litmus_model_t* model, litmus_reason_t* reason, int node,
+                             int place, question_t* question) {
   for (int w = 1; w < (int)model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
-    if (w == node || !writes(model, place, w) || writer->copies || writer->any) continue;
-    if (writer->value == value && say_why(model, reason, node, place, w)) return true;
+    if (w == node || !writes(model, place, w) || writer->copies) continue;
+    if (writer->any ? !question->fresh && question->value != MOSTLY_FRESH
+                    : question->fresh || writer->value != question->value)
+      continue;
+    if (say_why(model, reason, node, place, w, question)) return true;
   }
-  if (model->first[place] == value && say_why(model, reason, node, place, 0)) return true;
+  return !question->fresh && has_beginning(place) && model->first[place] == question->value &&
+         say_why(model, reason, node, place, 0, question);
+}
+
+static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
+                    question_t* question);
+
+/* The value came by a copy, which saw what it must not. */
+static bool explain_copy(const litmus_model_t* model, litmus_reason_t* reason, int copy,
+                         question_t* question) {
+  char text[LITMUS_TEXT], name[16];
+  const uint32_t before = reason->count;
+  const litmus_set_t moved = question->moved;
+  if (question->copies == DEEP || litmus_set_has(&moved, copy)) return false;
+  place_name(model, model->nodes[copy].reads, name);
+  say(reason, "it came by %s, which reads %s:", words_of(model, copy, text), name);
+  question->moved.bits[copy / 64] |= UINT64_C(1) << copy % 64;
+  question->copies++;
+  if (explain(model, reason, copy, model->nodes[copy].reads, question)) {
+    if (reason->moved_count < LITMUS_LINKS)
+      reason->moved[reason->moved_count++] = call_of(model, copy);
+    return true;
+  }
+  question->moved = moved;
+  question->copies--;
+  reason->count = before;
+  return false;
+}
+
+static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
+                    question_t* question) {
+  if (explain_by_value(model, reason, node, place, question)) return true;
   for (int w = 1; w < (int)model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
     if (w == node || !writes(model, place, w) || !writer->copies) continue;
-    uint32_t before = reason->count;
-    place_name(model, writer->reads, name);
-    say(reason, "it came by %s, which reads %s:", words_of(model, w, text), name);
-    if (explain(model, reason, w, writer->reads, value, depth + 1)) {
-      if (reason->moved_count < LITMUS_LINKS)
-        reason->moved[reason->moved_count++] = call_of(model, w);
-      return true;
-    }
-    reason->count = before;
-    if (litmus_values_have(&writer->values, value) && say_why(model, reason, node, place, w))
+    if (explain_copy(model, reason, w, question)) return true;
+    if (!question->fresh && litmus_values_have(&writer->values, question->value) &&
+        say_why(model, reason, node, place, w, question))
       return true;
   }
   return false;
+}
+
+/* What the smallest program has beside an explanation speaks against it, and so does each copy by which
+   the value is said to have come. */
+static bool explain_best(const litmus_model_t* model, litmus_reason_t* reason,
+                         const litmus_read_t* read, uint8_t value, bool fresh) {
+  const litmus_reason_t before = *reason;
+  bool has_one = false;
+  for (int skipped = 0, most = 0; skipped < EXPLANATIONS; skipped++) {
+    litmus_reason_t one = before;
+    question_t question = {.value = value, .fresh = fresh, .skipped = (unsigned)skipped};
+    if (!explain(model, &one, read->node, read->place, &question)) break;
+    const int named = __builtin_popcountll(litmus_reason_calls(&one)) - A_COPY * question.copies;
+    if (has_one && named <= most) continue;
+    has_one = true;
+    most = named;
+    *reason = one;
+  }
+  return has_one;
 }
 
 static void say_read(const litmus_model_t* model, litmus_reason_t* reason,
@@ -181,21 +255,32 @@ static void blame(const litmus_model_t* model, litmus_reason_t* reason, litmus_e
   say(reason, "%s [%s]", litmus_edge_text(torch, kind), litmus_edge_clause(torch, kind));
 }
 
-static bool records_streams(const litmus_program_t* p) {
+static bool has_op(const litmus_program_t* p, unsigned op) {
   for (uint32_t i = 0; i < p->count; i++)
-    if (p->calls[i].op == LITMUS_RECORD_STREAM) return true;
+    if (p->calls[i].op == op) return true;
   return false;
 }
 
-/* What says that memory is not handed out too early. */
-static void blame_lifetime(const litmus_model_t* model, litmus_reason_t* reason) {
+/* Memory that the program names and never frees is handed out once. */
+static bool is_live(const litmus_model_t* model, int place) {
+  const litmus_program_t* p = model->program;
+  return model->cell_of[place] >= 0 && !has_op(p, LITMUS_ASYNC_FREE) &&
+         !has_op(p, LITMUS_CELL_RENEW);
+}
+
+/* What says that memory is not handed out twice, or too early. `other`: a place of memory that the
+   same byte is in. */
+static void blame_lifetime(const litmus_model_t* model, litmus_reason_t* reason, int other) {
+  if (is_live(model, other)) {
+    reason->clause = model->program->torch ? "MEM-503" : "SOM-002";
+    return say(reason, "memory that nobody freed is handed out once [%s]", reason->clause);
+  }
   blame(model, reason, LITMUS_EDGE_ASYNC_FREE);
-  if (records_streams(model->program)) blame(model, reason, LITMUS_EDGE_RECORD_STREAM);
+  if (has_op(model->program, LITMUS_RECORD_STREAM)) blame(model, reason, LITMUS_EDGE_RECORD_STREAM);
 }
 
 /* A value that nothing wrote may have come in many ways: a hint accuses no clause. */
-static void hint_at_lifetime(const litmus_model_t* model, litmus_reason_t* reason) {
-  if (model->program->torch) return blame_lifetime(model, reason);
+static void hint_at_lifetime(litmus_reason_t* reason) {
   say(reason, "it may be memory that was handed out too early, or a copy of other bytes");
 }
 
@@ -215,25 +300,27 @@ static void hint_at_beginning(const litmus_model_t* model, litmus_reason_t* reas
   }
 }
 
-/* What PyTorch promises of the bytes of a copy between host and device. */
+/* What PyTorch promises of the bytes of a copy between host and device, and of a sum. */
 static litmus_edge_t promise_of(const litmus_call_t* call) {
+  if (call->op == LITMUS_MEET) return LITMUS_EDGE_MEET;
   if (call->op == LITMUS_DOWNLOAD) return LITMUS_EDGE_PAGEABLE_COPY;
-  if (call->op == LITMUS_PINNED_UPLOAD) return LITMUS_EDGE_PINNED_SOURCE;
+  if (call->op == LITMUS_PINNED_UPLOAD || call->op == LITMUS_LOADED_UPLOAD)
+    return LITMUS_EDGE_PINNED_SOURCE;
   return call->blocks ? LITMUS_EDGE_BLOCKING_SOURCE : LITMUS_EDGE_PAGEABLE_SOURCE;
 }
 
-/* Of PyTorch: bytes that nothing wrote came by a copy, that of the end among them, that promises
-   more. */
+/* Of PyTorch: bytes that nothing wrote there came by a copy that promises more. Where a source is read
+   late, or by way of memory that others use, too, they are others' bytes; memory that was dropped, and
+   a sum, may hold any. That a copy behind the end took other bytes no program shows. */
 static void blame_copy(const litmus_model_t* model, litmus_reason_t* reason,
-                       const litmus_read_t* read) {
-  if (read->call_id == LITMUS_END && read->place >= LITMUS_PLACE_OF_CELLS)
-    reason->edges |= UINT64_C(1) << LITMUS_EDGE_BLOCKING_COPY;
+                       const litmus_read_t* read, bool is_others) {
   for (uint32_t w = 1; w < model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
     if (!litmus_set_has(&read->sees, (int)w) || !writer->copies) continue;
     const litmus_call_t* call = &model->program->calls[writer->call];
     if (model->cell_of[writer->reads] >= 0 || writer->reads < LITMUS_PLACE_OF_CELLS) continue;
     const litmus_edge_t kind = promise_of(call);
+    if (!is_others && kind != LITMUS_EDGE_PINNED_SOURCE && kind != LITMUS_EDGE_MEET) continue;
     reason->edges |= UINT64_C(1) << kind;
     say(reason, "of its copy: %s [%s]", litmus_edge_text(true, kind),
         litmus_edge_clause(true, kind));
@@ -253,9 +340,9 @@ static bool say_first(const litmus_model_t* model, litmus_reason_t* reason, uint
   return false;
 }
 
-/* What nothing in the program wrote there. */
-static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
-                        const litmus_read_t* read, uint8_t value) {
+/* Returns whether a call writes the value, to other memory. */
+static bool say_elsewhere(const litmus_model_t* model, litmus_reason_t* reason,
+                          const litmus_read_t* read, uint8_t value) {
   char name[16], text[LITMUS_TEXT];
   for (int w = 1; w < (int)model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
@@ -266,12 +353,30 @@ static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
     say(reason, "it is what %s writes to %s, other memory", words_of(model, w, text), name);
     reason->wrote = call_of(model, w);
     if (model->is_async[read->place] || model->is_async[writer->writes])
-      blame_lifetime(model, reason);
-    return;
+      blame_lifetime(model, reason, writer->writes);
+    return true;
   }
-  if (!say_first(model, reason, value)) say(reason, "nothing in the program writes that value");
-  if (model->is_async[read->place]) return hint_at_lifetime(model, reason);
-  hint_at_beginning(model, reason, read);
+  return false;
+}
+
+/* Memory that was used before holds what another program left. */
+static bool is_of_programs(uint8_t value) {
+  return value < LITMUS_FIRST_OF_CALLS + LITMUS_CALLS;
+}
+
+/* What nothing in the program wrote there; returns whether it is others'. */
+static bool say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
+                        const litmus_read_t* read, uint8_t value) {
+  if (say_elsewhere(model, reason, read, value)) return true;
+  const bool is_others = say_first(model, reason, value);
+  if (!is_others) say(reason, "nothing in the program writes that value");
+  explain_best(model, reason, read, value, true);
+  if (!is_of_programs(value)) reason->edges = 0; /* it may be, and accuses nobody */
+  if (model->is_async[read->place])
+    hint_at_lifetime(reason);
+  else
+    hint_at_beginning(model, reason, read);
+  return is_others;
 }
 
 void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,
@@ -289,7 +394,7 @@ void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,
         model->program->torch ? "CPY-501" : "MEM-006");
     return;
   }
-  if (explain(model, out_reason, read->node, read->place, wrong->value, 0)) return;
-  say_foreign(model, out_reason, read, wrong->value);
-  if (model->program->torch) blame_copy(model, out_reason, read);
+  if (explain_best(model, out_reason, read, wrong->value, false)) return;
+  const bool is_others = say_foreign(model, out_reason, read, wrong->value);
+  if (model->program->torch) blame_copy(model, out_reason, read, is_others);
 }

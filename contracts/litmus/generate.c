@@ -67,6 +67,7 @@ typedef struct pool {
 
 typedef struct draw {
   uint64_t random;
+  uint64_t first; /* what `random` began with */
   const litmus_offers_t* offers;
   const pool_t* pool;
   uint64_t offered; /* a bit for each operation */
@@ -131,6 +132,8 @@ static void fill_pools(pools_t* pools, const litmus_offers_t* offers) {
     }
   }
   pools->offered |= UINT64_C(1) << LITMUS_MISTAKE;
+  if (litmus_is_offered(offers, LITMUS_LOADED_UPLOAD))
+    pools->offered |= UINT64_C(1) << LITMUS_LOADED_UPLOAD;
   if (offers->kernel)
     pools->offered |= UINT64_C(1) << LITMUS_KERNEL_FILL | UINT64_C(1) << LITMUS_KERNEL_COPY;
 }
@@ -278,12 +281,21 @@ static void draw_kernel(draw_t* draw, litmus_call_t* call) {
     call->op = call->op == LITMUS_FILL ? LITMUS_KERNEL_FILL : LITMUS_KERNEL_COPY;
 }
 
+/* Half of what is pinned for one copy is pinned by a thread of its own, as a loader of batches does. It
+   comes from a hash, so that all else is drawn as before. */
+static void draw_loader(const draw_t* draw, litmus_call_t* call) {
+  uint64_t own = draw->first + call->id;
+  if (call->op == LITMUS_PINNED_UPLOAD && litmus_random(&own) >> 63)
+    call->op = LITMUS_LOADED_UPLOAD;
+}
+
 /* Adds a call if it is offered and defined. */
 static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus_call_t call,
                 unsigned id) {
   call.id = (uint8_t)id;
   if (p->size_bytes > PLAIN_BYTES) narrow(&call);
   if (draw->offers->kernel) draw_kernel(draw, &call);
+  draw_loader(draw, &call);
   if (p->threads > 1 && call.thread == 0) draw_thread(draw, p, &call);
   if (p->parts > 1) draw_range(draw, p, &call);
   if (litmus_has_value(call.op)) call.value = (uint8_t)(LITMUS_FIRST_OF_CALLS + id);
@@ -344,6 +356,7 @@ static void set_offers(litmus_program_t* program, const litmus_offers_t* offers)
 void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
                      uint64_t index, litmus_model_t* out_model) {
   draw_t draw = {.random = seed ^ index * UINT64_C(0xd1342543de82ef95), .offers = offers};
+  draw.first = draw.random;
   set_offers(program, offers);
   if (litmus_drill(program, offers, draw.random, out_model)) return;
   choose_pool(&draw);

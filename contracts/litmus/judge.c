@@ -182,3 +182,22 @@ bool litmus_differs(litmus_model_t* model, litmus_model_t* other, const litmus_s
   }
   return false;
 }
+
+/* Calls are indexes of the program; -1 is its beginning, and its count stands for its end. */
+static void add_call(uint64_t* calls, int call) {
+  if (call >= 0 && call < LITMUS_CALLS) *calls |= UINT64_C(1) << call;
+}
+
+uint64_t litmus_reason_calls(const litmus_reason_t* reason) {
+  const int16_t roles[] = {reason->read, reason->other, reason->wrote, reason->over};
+  uint64_t calls = 0;
+  for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
+    add_call(&calls, roles[i]);
+  for (uint32_t i = 0; i < reason->link_count; i++) {
+    add_call(&calls, reason->links[i].from);
+    add_call(&calls, reason->links[i].to);
+  }
+  for (uint32_t i = 0; i < reason->moved_count; i++)
+    add_call(&calls, reason->moved[i]);
+  return calls;
+}

@@ -55,11 +55,16 @@ typedef struct litmus_reason {
   int16_t read, other;               /* the calls that look; LITMUS_NOBODY: no other */
   int16_t wrote;                     /* the call whose value was seen */
   int16_t over;                      /* and the one that writes over it */
+  const char* clause;                /* that is broken and no kind of edge cites, or NULL */
   bool names_beginning;              /* it may be late, what memory holds before the calls */
   uint32_t moved_count;
   int16_t moved[LITMUS_LINKS]; /* the copies by which it came, the first one first */
 } litmus_reason_t;
+/* Of several explanations the one that names many calls, since of the smallest program all are needed,
+   and few copies by which the value came. */
 void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,
                     litmus_reason_t* out_reason);
+/* Returns bits of the calls that it names: who looked, whose value was seen, and the chain. */
+uint64_t litmus_reason_calls(const litmus_reason_t* reason);
 
 #endif /* TBK_LITMUS_JUDGE_H */

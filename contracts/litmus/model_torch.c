@@ -134,6 +134,7 @@ bool litmus_model_add_torch(litmus_model_t* model, int index, const litmus_call_
     case LITMUS_DOWNLOAD:
       return add_copy(model, index, call);
     case LITMUS_PINNED_UPLOAD:
+    case LITMUS_LOADED_UPLOAD: /* it waits until another thread has pinned, and so read, the source */
       add_taken_upload(model, index, call, LITMUS_EDGE_PINNED_SOURCE);
       return true;
     case LITMUS_BACKWARD:

@@ -28,6 +28,7 @@ bool litmus_is_offered(const litmus_offers_t* offers, litmus_op_t op) {
     case LITMUS_ASYNC_FREE:
       return offers->async_memory;
     case LITMUS_PINNED_UPLOAD:
+    case LITMUS_LOADED_UPLOAD:
       return offers->pinned;
     case LITMUS_BACKWARD:
       return offers->autograd;

@@ -48,6 +48,7 @@ enum {
   X(FILL, "fill(%c, %v, %s)", "with %s: %c.%z")                                             \
   X(UPLOAD, "upload(%c, %h, %s)", "with %s: %c.copy_(%h%b)")                                \
   X(PINNED_UPLOAD, NULL, "with %s: %c.copy_(%h.pin_memory(), non_blocking=True)")           \
+  X(LOADED_UPLOAD, NULL, "with %s: %c.copy_(batch(%h), non_blocking=True)")                 \
   X(DOWNLOAD, "download(%h, %c, %s)", "with %s: %h.copy_(%c%b)")                            \
   X(COPY, "copy(%c, %o, %s)", "with %s: %c.copy_(%o)")                                      \
   X(KERNEL_FILL, "launch_fill(%c, %v, %s)", NULL)                                           \

@@ -219,6 +219,34 @@ def test_the_smallest_program_shows_it_each_time(mutant: str, tmp_path: Path) ->
     _shows_without_the_suite(ended.reproducer, tmp_path, options)
 
 
+@pytest.mark.parametrize("mutant", ["rare_wait", "rare_callback"])
+def test_what_is_rare_is_seen_again_and_made_smaller(mutant: str, tmp_path: Path) -> None:
+    options = (f"mutant={mutant}", "one_in=10000", *SEEDED)
+    found = hunt(MUTANTS, tmp_path, options, "--shrink-time=60").one("finding")
+    assert len(found["program"]) <= ENOUGH
+    assert found["shown"] == found["replays"] == 20
+
+
+# Of a query that lied, a thread that ended, a callback that ran twice, memory that nobody freed.
+@pytest.mark.parametrize(
+    ("mutant", "seed", "clauses"),
+    [
+        ("third_query_is_complete", 2, ["STR-015"]),
+        ("memory_ends_with_thread", 1, ["THR-005"]),
+        ("third_callback_twice", 1, ["CBK-002"]),
+        ("async_alloc_twice_the_same", 1, ["SOM-002"]),
+        ("event_synchronize_asks_eight_times", 3, ["STR-001", "EVT-014", "EVT-026"]),
+        ("launch/late_without_stream/CPY-006", 1, ["CPY-006"]),
+    ],
+)
+def test_the_clause_that_is_broken_is_told(
+    mutant: str, seed: int, clauses: list[str], tmp_path: Path
+) -> None:
+    options = (f"mutant={mutant}", *SEEDED)
+    ended = hunt(MUTANTS, tmp_path, options, *LONG, f"--seed={seed}")
+    assert ended.one("finding")["clauses"] == clauses
+
+
 def test_threads_are_in_the_file_that_shows_it(tmp_path: Path) -> None:
     options = ("mutant=synchronize_own_streams_only", *SEEDED)
     ended = hunt(MUTANTS, tmp_path, options, *LONG)

@@ -189,6 +189,21 @@ def pin_memory(self):
     return rooms[len(self)].copy_(self)
 torch.Tensor.pin_memory = pin_memory
 """
+# One that knows of a copy's source only where the thread that pinned it makes the copy.
+PINNED_FOR_ITS_THREAD = """
+import threading, torch
+rooms, pin, copy = {}, torch.Tensor.pin_memory, torch.Tensor.copy_
+def pin_memory(self):
+    room = rooms.get((threading.get_ident(), len(self)))
+    if room is None or room[1]: room = [pin(torch.empty_like(self)), False]
+    rooms[threading.get_ident(), len(self)] = room
+    return copy(room[0], self)
+def copy_(self, source, *words, **more):
+    room = rooms.get((threading.get_ident(), len(source)), [None])
+    if room[0] is source: room[1] = True
+    return copy(self, source, *words, **more)
+torch.Tensor.pin_memory, torch.Tensor.copy_ = pin_memory, copy_
+"""
 
 
 def hunt_broken_by(module: str, folder: Path, *words: str) -> Hunt:
@@ -203,8 +218,9 @@ def hunt_broken_by(module: str, folder: Path, *words: str) -> Hunt:
         (BACKWARD_ELSEWHERE, {"AGD-502", "AGD-503", "AGD-504"}),
         (SUM_ELSEWHERE, {"AGD-503"}),
         (PINNED_AT_ONCE, {"PIN-506"}),
+        (PINNED_FOR_ITS_THREAD, {"PIN-506"}),
     ],
-    ids=["backward", "sum of gradients", "pinned memory"],
+    ids=["backward", "sum of gradients", "pinned memory", "pinned by another thread"],
 )
 def test_what_autograd_and_loaders_rely_on_is_judged(
     module: str, clauses: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -216,6 +232,7 @@ def test_what_autograd_and_loaders_rely_on_is_judged(
     assert set(found["clauses"]) & clauses
     text = ended.reproducer.read_text()
     assert "breaks" in text
+    assert ("batch(" in text) == (module == PINNED_FOR_ITS_THREAD)
     assert found["alone_shown"] == found["alone_runs"] > 0
     (tmp_path / "breaks.py").write_text("")
     assert _run(ended.reproducer).returncode == 0

@@ -37,6 +37,8 @@
   { .op = LITMUS_MEET, .cell = (m), .other = 2, .stream = (s) }
 #define DROPPED_SEND(m, s) \
   { .op = LITMUS_PINNED_UPLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s) }
+#define LOADED_SEND(m, s) \
+  { .op = LITMUS_LOADED_UPLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s) }
 #define FILL_BY_1(m, v, s) \
   { .op = LITMUS_FILL, .cell = (m), .value = (v), .stream = (s), .thread = 1 }
 #define SYNC_BY_1(s) \
@@ -133,6 +135,7 @@ static const sample_t open[] = {
     {0, PINNED, {FILL_IT(2, V, 0), MEET(0, 2), PINNED_FETCH(0, 2)}},
     {0, PINNED, {FILL_IT(2, V, 1), MEET(0, 2), PINNED_FETCH(0, 1)}},
     {0, PINNED, {DROPPED_SEND(0, 0), PINNED_FETCH(0, 1)}},
+    {0, PINNED, {LOADED_SEND(0, 0), PINNED_FETCH(0, 1)}},
     {0, PINNED, {FILL_BY_1(0, V, 0), PINNED_FETCH(0, 1)}},
     {0, PINNED, {FILL_IT(0, V, 1), OTHER_STREAM(1), PINNED_FETCH(0, 1)}},
     {0, PINNED, {FILL_IT(0, V, 0), EMPTY_CACHE, PINNED_FETCH(0, 1)}},
@@ -183,6 +186,10 @@ static const rule_t rules[] = {
      {ALLOC(FRESH, 0), RECORD_IT(0, 0), WAIT_FOR(1, 0), FILL_IT(FRESH, V, 1), NOTE(FRESH, 2),
       FREE(FRESH, 0)}},
     {"the host writes what was copied to pinned memory", true, {DROPPED_SEND(0, 0), SET_HOST}},
+    {"the host writes what its loader has pinned", true, {LOADED_SEND(0, 0), SET_HOST}},
+    {"what is pinned is a batch of a loader",
+     false,
+     {{.op = LITMUS_LOADED_UPLOAD, .slot = 0, .cell = 0, .stream = 0}}},
     {"what is pinned is pinned again",
      false,
      {{.op = LITMUS_PINNED_UPLOAD, .slot = 0, .cell = 0, .stream = 0}}},

@@ -65,6 +65,101 @@ static void a_value_of_nobody_accuses_no_clause(void) {
   }
 }
 
+/* Returns the look at the host's slot in the end; else at the first cell that is looked at. */
+static uint32_t look_in_the_end(const litmus_model_t* model, bool at_slot) {
+  uint32_t found = 0;
+  while (model->reads[found].call_id != LITMUS_END ||
+         (model->reads[found].place == HOST_SLOT) != at_slot)
+    found++;
+  return found;
+}
+
+#define BLOCKING_SEND(m, s) \
+  { .op = LITMUS_UPLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s), .blocks = true }
+#define BATCH(m, s) \
+  { .op = LITMUS_LOADED_UPLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s) }
+#define MEETING(m, s) \
+  { .op = LITMUS_MEET, .cell = (m), .other = 2, .stream = (s) }
+#define EDGE(kind) (UINT64_C(1) << LITMUS_EDGE_##kind)
+
+/* By what is seen of a program that is as small as can be. */
+static void the_clause_that_is_broken_is_accused(void) {
+  enum { NOBODY = 0xEE, BEGINNING = LITMUS_FIRST_OF_CELLS, OTHER = LITMUS_FIRST_OF_SLOTS + 7 };
+  static const struct {
+    const char* what;
+    bool torch, at_slot;
+    uint8_t value;
+    uint64_t edges;
+    litmus_call_t calls[MOST];
+  } samples[] = {
+      {"a query that is needed is in the chain",
+       false,
+       true,
+       BEGINNING,
+       EDGE(STREAM_QUERY),
+       {FETCH(0, 0), RECORD_IT(0, 0), WAIT_FOR(1, 0), FILL_IT(0, V, 1),
+        OF_STREAM(LITMUS_STREAM_SPIN, 1), FETCH(0, 0)}},
+      {"zeros that were allocated",
+       false,
+       true,
+       0,
+       EDGE(STREAM),
+       {ALLOC(FRESH, 0), FILL_IT(FRESH, V, 0), FETCH(FRESH, 0)}},
+      {"zeros of nobody", true, true, 0, 0, {FETCH(0, 0)}},
+      {"a lost byte of a cell", true, false, NOBODY, 0, {FILL_IT(0, V, 0)}},
+      {"a lost byte of a copy", true, false, NOBODY, 0, {BLOCKING_SEND(0, 0)}},
+      {"another's bytes by a copy",
+       true,
+       false,
+       OTHER,
+       EDGE(BLOCKING_SOURCE),
+       {BLOCKING_SEND(0, 0)}},
+      {"any byte of what was dropped", true, false, NOBODY, EDGE(PINNED_SOURCE), {BATCH(0, 0)}},
+      {"any byte of a sum", true, false, NOBODY, EDGE(MEET), {MEETING(0, 1)}},
+  };
+  static litmus_model_t model;
+  for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+    const litmus_program_t program = program_of(samples[i].calls, samples[i].torch);
+    litmus_reason_t reason;
+    check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", samples[i].what);
+    const litmus_wrong_t wrong = {.read = look_in_the_end(&model, samples[i].at_slot),
+                                  .other = LITMUS_READS,
+                                  .value = samples[i].value};
+    litmus_explain(&model, &wrong, &reason);
+    check(reason.edges == samples[i].edges, "accuses another clause", samples[i].what);
+    check(reason.clause == NULL, "accuses a clause of no edge", samples[i].what);
+  }
+}
+
+/* Whether memory was freed says which clause is broken where two have one. */
+static void memory_that_was_not_freed_is_live(void) {
+  static const struct {
+    const char* what;
+    bool freed;
+    litmus_call_t calls[MOST];
+  } samples[] = {
+      {"live memory",
+       false,
+       {ALLOC(FRESH, 0), FILL_IT(FRESH, V, 0), ALLOC(FRESH + 1, 1), FILL_IT(FRESH + 1, W, 1)}},
+      {"freed memory",
+       true,
+       {ALLOC(FRESH, 0), FILL_IT(FRESH, V, 0), FREE(FRESH, 0), ALLOC(FRESH + 1, 1),
+        FILL_IT(FRESH + 1, W, 1)}}};
+  static litmus_model_t model;
+  for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+    for (int torch = 0; torch < 2; torch++) {
+      const litmus_program_t program = program_of(samples[i].calls, torch);
+      litmus_reason_t reason;
+      check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", samples[i].what);
+      const litmus_wrong_t wrong = {
+          .read = model.read_count - 1, .other = LITMUS_READS, .value = V};
+      litmus_explain(&model, &wrong, &reason);
+      check((reason.edges == EDGE(ASYNC_FREE)) == samples[i].freed, "accuses who freed",
+            samples[i].what);
+      check((reason.clause != NULL) != samples[i].freed, "accuses who allocated", samples[i].what);
+    }
+}
+
 /* ---------------------------------------------------------------------------------- mistakes -- */
 
 static tbk_status_t answer_of_wait;
@@ -99,5 +194,7 @@ static void a_mistake_that_fails_in_another_way_is_told(void) {
 void check_verdicts(void) {
   what_is_wrong_is_explained();
   a_value_of_nobody_accuses_no_clause();
+  the_clause_that_is_broken_is_accused();
+  memory_that_was_not_freed_is_live();
   a_mistake_that_fails_in_another_way_is_told();
 }

@@ -75,6 +75,8 @@ def _called(finding: Finding) -> str:
 
 def clause_of(finding: Finding) -> str:
     """Returns the clause that a finding breaks which accuses no kind of edge."""
+    if finding.clauses:
+        return finding.clauses[0]
     if finding.outcome == "wrong":
         return _CONTENTS
     called = _called(finding)

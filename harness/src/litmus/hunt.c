@@ -139,12 +139,13 @@ static void stir(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed
 }
 
 void hunt_work_one(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
-                   unsigned repeats) {
+                   unsigned repeats, uint64_t until_ns) {
   static litmus_model_t model;
   litmus_seen_t seen;
   shared->state = HUNT_RUNNING;
-  for (unsigned i = 0; i < repeats; i++) {
+  for (unsigned i = 0; i < repeats && (i == 0 || tbk_now_ns() < until_ns); i++) {
     if (i > 0) stir(executor, shared, seed, i);
+    shared->runs = i + 1;
     if (!run(executor, shared, &model, false, &seen)) continue;
     shared->state = HUNT_FOUND;
     return;

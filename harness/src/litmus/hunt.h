@@ -62,6 +62,7 @@ typedef struct hunt_shared {
   volatile int32_t state;
   volatile uint64_t index;  /* of the program that runs */
   volatile uint64_t ran_ns; /* how long programs of the range ran */
+  volatile uint32_t runs;   /* of one program, so far */
   volatile int32_t is_control;
   volatile int32_t is_between; /* a program runs that is not asked for: its end says nothing */
   volatile int32_t executor;   /* the process that PyTorch runs in; 0: none yet */
@@ -95,9 +96,10 @@ hunt_state_t hunt_range(const hunt_subject_t* subject, const hunt_range_t* range
 /* The same, and goes on after what it finds: how often a fault shows. */
 hunt_state_t hunt_count(const hunt_subject_t* subject, const hunt_range_t* range,
                         hunt_shared_t* shared);
-/* Runs one program, up to `repeats` times with others between, until it shows something. */
+/* Runs one program, up to `repeats` times with others between, until it shows something, and no more
+   once that time is over. */
 hunt_state_t hunt_one(const hunt_subject_t* subject, const litmus_program_t* program,
-                      unsigned repeats, hunt_shared_t* shared);
+                      unsigned repeats, uint64_t until_ns, hunt_shared_t* shared);
 
 /* Memory that a worker shares with its parent; ends the process where there is none. */
 hunt_shared_t* hunt_share(void);

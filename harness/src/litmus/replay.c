@@ -37,7 +37,7 @@ static unsigned best_way(const shrinking_t* s) {
 
 /* A few tries may have been lucky: then the next way is taken, and the best of all in the end. */
 void replay(shrinking_t* s, bool shown) {
-  while (replay_way(s, !shown) == MISSED && shown && s->way < WAYS - 1)
+  while (replay_way(s, !shown) == MISSED && shown && s->way < ways_count(s) - 1)
     ways_take(s, s->way + 1);
   ways_take(s, best_way(s));
   replay_way(s, true);

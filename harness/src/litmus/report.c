@@ -52,13 +52,35 @@ void report_header(FILE* file, const hunt_subject_t* subject) {
 static const char* const outcomes[] = {"right", "wrong", "refused", "miscounted",
                                        "stuck", "crash", "hang",    "no-room"};
 
+static void say_clause(litmus_reason_t* reason, const char* text, const char* clause) {
+  if (reason->count < LITMUS_LINES)
+    snprintf(reason->lines[reason->count++], LITMUS_LINE, "%s [%s]", text, clause);
+}
+
 /* What another program says of it, which differs in one thing. */
 static void blame_control(finding_t* finding, litmus_edge_t kind, const char* text) {
-  litmus_reason_t* reason = &finding->reason;
-  reason->edges |= UINT64_C(1) << kind;
-  if (reason->count < LITMUS_LINES)
-    snprintf(reason->lines[reason->count++], LITMUS_LINE, "%s [%s]", text,
-             litmus_edge_clause(finding->shrunk.program.torch, (int)kind));
+  finding->reason.edges |= UINT64_C(1) << kind;
+  say_clause(&finding->reason, text, litmus_edge_clause(finding->shrunk.program.torch, (int)kind));
+}
+
+static bool ends_thread(const litmus_program_t* program) {
+  for (uint32_t i = 0; i < program->count; i++)
+    if (program->calls[i].op == LITMUS_THREAD_RENEW) return true;
+  return false;
+}
+
+/* Of the smallest program in which a thread ends that end is needed, and not only that there are
+   several. */
+static void blame_threads(finding_t* finding) {
+  const bool torch = finding->shrunk.program.torch;
+  if (!finding->shrunk.needs_threads) return;
+  if (!ends_thread(&finding->shrunk.program))
+    return blame_control(finding, LITMUS_EDGE_HAND_OVER,
+                         "one thread that makes all these calls does not show it");
+  finding->reason.clause = torch ? "FRK-508" : "THR-005";
+  finding->reason.edges = 0; /* they hold where no thread ends */
+  say_clause(&finding->reason, "it does not show where no thread ends: one takes nothing with it",
+             finding->reason.clause);
 }
 
 void finding_explain(finding_t* finding) {
@@ -69,12 +91,14 @@ void finding_explain(finding_t* finding) {
   if (result->outcome == LITMUS_WRONG &&
       litmus_model_build(&model, &finding->shrunk.program, result->answered, 0, 0))
     litmus_explain(&model, &result->wrong, reason);
-  if (finding->shrunk.begins_late)
+  if (result->outcome == LITMUS_MISCOUNTED) reason->clause = "CBK-002";
+  if (finding->shrunk.begins_late) {
+    reason->edges = 0; /* all of them hold where what was before them is complete */
+    reason->clause = NULL;
     blame_control(finding, LITMUS_EDGE_NULL_STREAM,
                   "behind a wait for all before these calls it does not show");
-  if (finding->shrunk.needs_threads)
-    blame_control(finding, LITMUS_EDGE_HAND_OVER,
-                  "one thread that makes all these calls does not show it");
+  }
+  blame_threads(finding);
 }
 
 /* Several kinds may cite one clause. */
@@ -84,13 +108,14 @@ static bool is_cited(bool torch, uint64_t edges, int before, const char* clause)
   return false;
 }
 
-static void write_edges(tbk_json_t* json, bool torch, uint64_t edges) {
+static void write_edges(tbk_json_t* json, bool torch, uint64_t edges, const char* also) {
   tbk_json_open(json, "clauses", '[');
   for (int kind = 0; kind < LITMUS_EDGES; kind++) {
     const char* clause = litmus_edge_clause(torch, kind);
     if (edges >> kind & 1 && !is_cited(torch, edges, kind, clause))
       tbk_json_text(json, NULL, clause);
   }
+  if (also != NULL) tbk_json_text(json, NULL, also);
   tbk_json_close(json, ']');
   tbk_json_open(json, "edges", '[');
   for (int kind = 0; kind < LITMUS_EDGES; kind++)
@@ -164,7 +189,7 @@ void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* 
   if (shrunk->result.outcome == LITMUS_REFUSED)
     tbk_json_text(&json, "status", tbk_status_name(shrunk->result.status));
   tbk_json_text(&json, "message", shrunk->result.message);
-  write_edges(&json, shrunk->program.torch, finding->reason.edges);
+  write_edges(&json, shrunk->program.torch, finding->reason.edges, finding->reason.clause);
   write_program(&json, &shrunk->program);
   write_lanes(&json, &shrunk->program);
   if (shrunk->result.outcome == LITMUS_WRONG)

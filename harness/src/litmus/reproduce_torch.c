@@ -133,6 +133,16 @@ static void write_threads(FILE* f) {
           "t1, t2 = Thread(1), Thread(1)\n");
 }
 
+/* Whoever takes the batch is the only one who holds it. */
+static void write_loader(FILE* f, bool has_threads) {
+  if (!has_threads) fprintf(f, "from concurrent.futures import ThreadPoolExecutor as Thread\n");
+  fprintf(f,
+          "loader = Thread(1)\n"
+          "def batch(h):\n"
+          "    got = []; loader.submit(lambda: got.append(h.pin_memory())).result()\n"
+          "    return got.pop()\n");
+}
+
 /* What a program and the look that was wrong need. */
 typedef struct needs {
   const litmus_program_t* program;
@@ -323,6 +333,7 @@ void reproduce_torch(FILE* f, const hunt_subject_t* subject, const litmus_offers
   if (has_op(p, LITMUS_BACKWARD)) write_backward(f);
   if (has_op(p, LITMUS_MEET)) write_meet(f);
   if (p->threads > 1) write_threads(f);
+  if (has_op(p, LITMUS_LOADED_UPLOAD)) write_loader(f, p->threads > 1);
   if (*before != '\0') fprintf(f, "for _ in range(%u):\n", TIMES * finding->shrunk.repeats);
   const needs_t needs = needs_of(p, &model, read);
   write_all_things(f, &needs, before);

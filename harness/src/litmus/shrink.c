@@ -35,8 +35,11 @@ static void note_other(shrinking_t* s) {
   s->other = s->shared->result;
 }
 
-static tried_t try_in_a_process(shrinking_t* s, const litmus_program_t* program) {
-  const hunt_state_t state = hunt_one(&s->subject, program, s->best->repeats, s->shared);
+static tried_t try_in_a_process(shrinking_t* s, const litmus_program_t* program,
+                                uint64_t until_ns) {
+  const hunt_state_t state = hunt_one(&s->subject, program, s->best->repeats, until_ns, s->shared);
+  s->ran_out = state == HUNT_OVER && s->shared->runs < s->best->repeats;
+  if (s->ran_out && until_ns == s->until_ns) return CUT;
   if (state != HUNT_FOUND) return state == HUNT_OVER ? NOT_SHOWN : CUT;
   if (is_same(&s->shared->result, &s->best->result)) return SHOWN;
   note_other(s);
@@ -44,9 +47,11 @@ static tried_t try_in_a_process(shrinking_t* s, const litmus_program_t* program)
 }
 
 tried_t shrinking_try(shrinking_t* s, const litmus_program_t* program) {
+  const uint64_t enough_ns = tbk_now_ns() + (uint64_t)(s->try_s * 1e9);
+  const uint64_t until_ns = enough_ns < s->until_ns ? enough_ns : s->until_ns;
   for (unsigned i = 0; i < s->best->processes; i++) {
     if (i > 0 && tbk_now_ns() > s->until_ns) return CUT;
-    const tried_t tried = try_in_a_process(s, program);
+    const tried_t tried = try_in_a_process(s, program, until_ns);
     if (tried != NOT_SHOWN) return tried;
   }
   return NOT_SHOWN;
@@ -79,30 +84,14 @@ static bool without(shrinking_t* s, uint32_t first, uint32_t count) {
   return shrinking_keep(s, &program);
 }
 
-/* Calls are indexes of the program; -1 is its beginning, and its count stands for its end. */
-static void add_call(uint64_t* calls, int call) {
-  if (call >= 0 && call < LITMUS_CALLS) *calls |= UINT64_C(1) << call;
-}
-
-/* Returns bits of the calls that a reader is told of: who looked, whose value was seen, and the
-   chain. */
+/* Returns bits of the calls that a reader is told of. */
 static uint64_t calls_that_explain(const shrinking_t* s) {
   static litmus_model_t model;
   litmus_reason_t reason;
   const litmus_result_t* result = &s->best->result;
-  uint64_t calls = 0;
   if (!litmus_model_build(&model, &s->best->program, result->answered, 0, 0)) return 0;
   litmus_explain(&model, &result->wrong, &reason);
-  const int16_t roles[] = {reason.read, reason.other, reason.wrote, reason.over};
-  for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
-    add_call(&calls, roles[i]);
-  for (uint32_t i = 0; i < reason.link_count; i++) {
-    add_call(&calls, reason.links[i].from);
-    add_call(&calls, reason.links[i].to);
-  }
-  for (uint32_t i = 0; i < reason.moved_count; i++)
-    add_call(&calls, reason.moved[i]);
-  return calls;
+  return litmus_reason_calls(&reason);
 }
 
 /* One attempt instead of as many as there are other calls: of what is slow there are few. */
@@ -222,9 +211,13 @@ static bool make_plainer(shrinking_t* s) {
   static const struct {
     uint8_t op, plain;
     bool by_caller; /* on the stream that goes on behind it */
-  } ways[] = {{LITMUS_MEET, LITMUS_COPY, false},     {LITMUS_MEET, LITMUS_COPY, true},
-              {LITMUS_MEET, LITMUS_BACKWARD, false}, {LITMUS_BACKWARD, LITMUS_COPY, false},
-              {LITMUS_BACKWARD, LITMUS_COPY, true},  {LITMUS_PINNED_UPLOAD, LITMUS_UPLOAD, false}};
+  } ways[] = {{LITMUS_MEET, LITMUS_COPY, false},
+              {LITMUS_MEET, LITMUS_COPY, true},
+              {LITMUS_MEET, LITMUS_BACKWARD, false},
+              {LITMUS_BACKWARD, LITMUS_COPY, false},
+              {LITMUS_BACKWARD, LITMUS_COPY, true},
+              {LITMUS_LOADED_UPLOAD, LITMUS_PINNED_UPLOAD, false},
+              {LITMUS_PINNED_UPLOAD, LITMUS_UPLOAD, false}};
   bool plainer = false;
   for (uint32_t i = 0; i < s->best->program.count; i++) {
     for (unsigned way = 0; way < sizeof ways / sizeof *ways; way++) {
@@ -274,8 +267,10 @@ void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
     make_smaller(&s);
     ways_find_again(&s);
   }
-  s.until_ns = began_ns + (uint64_t)(seconds * 1e9);
+  const double control_share = late_may_be(&s) ? REPLAY_SHARE / 2 : 0;
+  s.until_ns = began_ns + (uint64_t)(seconds * (1 - control_share) * 1e9);
   replay(&s, shown);
   out_shrunk->needs_threads = needs_threads(out_shrunk, &attempts);
+  s.until_ns = began_ns + (uint64_t)(seconds * 1e9);
   out_shrunk->begins_late = late_is_mended(&s);
 }

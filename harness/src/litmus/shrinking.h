@@ -11,7 +11,7 @@
 #include "shrink.h"
 
 /* How often a program is run for each try, the quickest first. */
-enum { WAYS = 7 };
+enum { WAYS = 10 };
 /* Whatever takes longer is tried less often. */
 #define SLOW_TRY_S 1.0
 
@@ -32,7 +32,8 @@ typedef struct shrinking {
   litmus_result_t other;
   unsigned way;
   tally_t tallies[WAYS]; /* of the program as it is now */
-  double try_s;          /* no call of an attempt takes longer */
+  double try_s;          /* no call of an attempt takes longer, nor are there more after it */
+  bool ran_out;          /* the latest attempt had no time for all of its runs */
 } shrinking_t;
 
 /* shrink.c: runs a program in the way that is taken. */
@@ -42,7 +43,8 @@ tried_t shrinking_try_again(shrinking_t* s);
 /* Returns whether it is defined, in time, and shows it: then it is the smallest. */
 bool shrinking_keep(shrinking_t* s, const litmus_program_t* program);
 
-/* ways.c */
+/* ways.c: returns how many ways there are; each of PyTorch's runs takes milliseconds. */
+unsigned ways_count(const shrinking_t* s);
 void ways_take(shrinking_t* s, unsigned way);
 /* Gives calls less time than the user does. */
 void ways_hurry(shrinking_t* s);
@@ -59,7 +61,9 @@ void ways_find_again(shrinking_t* s);
    it was seen again. */
 void replay(shrinking_t* s, bool shown);
 
-/* late.c: returns whether a value that nothing wrote is right behind a wait for all. */
+/* late.c: returns whether the value may be what memory held before the calls, or will hold. */
+bool late_may_be(const shrinking_t* s);
+/* Returns whether it is right behind a wait for all, and for no other reason. */
 bool late_is_mended(shrinking_t* s);
 
 #endif /* TBK_HARNESS_LITMUS_SHRINKING_H */

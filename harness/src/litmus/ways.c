@@ -11,16 +11,21 @@
 #include "motif.h"
 #include "shrinking.h"
 
-enum { TIMES = 8, SLOW_TIMES = 2, QUICK_WAY = 3 };
+enum { TIMES = 8, SLOW_TIMES = 2, QUICK_WAY = 3, WAYS_OF_TORCH = 7 };
 #define HUNG_TRY_S 1.0
 
 void ways_take(shrinking_t* s, unsigned way) {
   static const struct {
     unsigned repeats, processes;
-  } ways[WAYS] = {{1, 1}, {4, 1}, {1, 16}, {16, 1}, {64, 1}, {16, 16}, {200, 1}};
+  } ways[WAYS] = {{1, 1},   {4, 1},   {1, 16},   {16, 1},    {64, 1},
+                  {16, 16}, {200, 1}, {2000, 1}, {20000, 1}, {200000, 1}};
   s->way = way;
   s->best->repeats = ways[way].repeats;
   s->best->processes = ways[way].processes;
+}
+
+unsigned ways_count(const shrinking_t* s) {
+  return s->subject.torch ? WAYS_OF_TORCH : WAYS;
 }
 
 /* What hung once need not hang so long again; and no attempt may take the time of all others. */
@@ -60,13 +65,14 @@ static bool find_repeats(shrinking_t* s) {
   const uint64_t enough_ns = tbk_now_ns() + s->search_ns;
   unsigned best = 0, tries;
   double most = 0;
-  for (unsigned i = 0; i < WAYS && tbk_now_ns() < s->until_ns; i++) {
+  for (unsigned i = 0; i < ways_count(s) && tbk_now_ns() < s->until_ns; i++) {
     if ((most > 0 || s->has_other) && tbk_now_ns() > enough_ns) break;
     ways_take(s, i);
     const unsigned shown = count_shown(s, &tries);
     if (shown == tries) return true;
     if (shown == 0 && most == 0 && ran_late(s))
-      break; /* as it would in other ways, which take longer */
+      break;                             /* as it would in other ways, which take longer */
+    if (shown == 0 && s->ran_out) break; /* there is no time for more */
     if ((double)shown / tries <= most) continue;
     most = (double)shown / tries;
     best = i;

@@ -81,7 +81,7 @@ static bool open_library(hunt_shared_t* shared, hunt_executor_t* out_executor) {
 static void work(hunt_executor_t* executor, hunt_shared_t* shared) {
   const hunt_job_t* job = &shared->job;
   if (job->repeats > 0)
-    hunt_work_one(executor, shared, job->seed, job->repeats);
+    hunt_work_one(executor, shared, job->seed, job->repeats, job->range.until_ns);
   else
     hunt_work_range(executor, shared, job->seed, &job->range);
 }
@@ -259,8 +259,9 @@ hunt_state_t hunt_count(const hunt_subject_t* subject, const hunt_range_t* range
 }
 
 hunt_state_t hunt_one(const hunt_subject_t* subject, const litmus_program_t* program,
-                      unsigned repeats, hunt_shared_t* shared) {
+                      unsigned repeats, uint64_t until_ns, hunt_shared_t* shared) {
   shared->job.repeats = repeats;
+  shared->job.range.until_ns = until_ns;
   shared->program = *program;
   return run_job(subject, shared);
 }

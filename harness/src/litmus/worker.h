@@ -20,6 +20,6 @@ typedef struct hunt_executor {
 void hunt_work_range(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
                      const hunt_range_t* range);
 void hunt_work_one(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
-                   unsigned repeats);
+                   unsigned repeats, uint64_t until_ns);
 
 #endif /* TBK_HARNESS_LITMUS_WORKER_H */

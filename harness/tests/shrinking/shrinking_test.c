@@ -24,7 +24,7 @@ static void check(bool holds, const char* what, const char* about, double second
 
 /* -------------------------------------------------------------------------------- the device -- */
 
-static uint64_t now_ns, random_state;
+static uint64_t now_ns, random_state, enough_ns; /* no more runs of a process from then on */
 static hunt_shared_t memory;
 volatile int hunt_interrupted;
 
@@ -32,7 +32,7 @@ volatile int hunt_interrupted;
 typedef litmus_outcome_t device_t(const hunt_subject_t* subject, const litmus_program_t* program,
                                   unsigned repeats);
 static device_t* device;
-enum { NOBODY = 0xEE, MOST_REPEATS = 256 };
+enum { NOBODY = 0xEE, MOST_REPEATS = 200000 };
 static uint32_t last_count;
 static uint64_t last_bytes;
 static unsigned runs[MOST_REPEATS + 1]; /* processes that ran such a program, by repeats */
@@ -52,7 +52,9 @@ static litmus_result_t result_of(litmus_outcome_t outcome) {
 }
 
 hunt_state_t hunt_one(const hunt_subject_t* subject, const litmus_program_t* program,
-                      unsigned repeats, hunt_shared_t* shared) {
+                      unsigned repeats, uint64_t until_ns, hunt_shared_t* shared) {
+  enough_ns = until_ns;
+  shared->runs = repeats;
   const litmus_outcome_t outcome = device(subject, program, repeats);
   if (last_count != program->count || last_bytes != program->size_bytes)
     memset(runs, 0, sizeof runs);
@@ -113,6 +115,46 @@ static void replays_that_were_made_are_told(void) {
     check(runs[4] - out.replays <= 1, "not all replays count", "six of ten", 6);
   }
   check(told > 20, "is seldom told so", "four tries", 6);
+}
+
+static litmus_outcome_t one_of_many(const hunt_subject_t* subject, const litmus_program_t* program,
+                                    unsigned repeats) {
+  (void)subject;
+  (void)program;
+  bool shown = false;
+  for (unsigned i = 0; i < repeats && !shown && (i == 0 || now_ns < enough_ns); i++) {
+    memory.runs = i + 1;
+    pass(4e-5);
+    shown = is_drawn(1e-4);
+  }
+  return shown ? LITMUS_CRASHED : LITMUS_RIGHT;
+}
+
+static void what_is_rare_is_seen_again(void) {
+  const double seconds = 60;
+  const shrunk_t out = shrink_on(one_of_many, seconds);
+  check(out.program.count == 0, "is not made smaller", "one of ten thousand", seconds);
+  check(out.shown == 20 && out.replays == 20, "is not seen each time", "one of ten thousand",
+        seconds);
+}
+
+/* A device so slow that the runs of a try never come to their end has time for the others. */
+static litmus_outcome_t slow_and_rare(const hunt_subject_t* subject,
+                                      const litmus_program_t* program, unsigned repeats) {
+  (void)subject;
+  (void)program;
+  for (unsigned i = 0; i < repeats && (i == 0 || now_ns < enough_ns); i++) {
+    memory.runs = i + 1;
+    pass(0.2);
+  }
+  return LITMUS_RIGHT;
+}
+
+static void no_try_takes_the_time_of_all_others(void) {
+  const uint64_t began_ns = now_ns;
+  const shrunk_t out = shrink_on(slow_and_rare, 60);
+  check(out.shown == 0, "is told as one that was seen again", "a slow device", 60);
+  check(now_ns - began_ns < UINT64_C(61000000000), "takes longer than it may", "a slow device", 60);
 }
 
 static litmus_outcome_t some_processes(const hunt_subject_t* subject,
@@ -301,12 +343,14 @@ static void what_runs_between_is_defined(void) {
                                     .races = true};
   shared.program = (litmus_program_t){.devices = 1, .size_bytes = 1, .threads = 1};
   enum { TRIES = 20000 };
-  hunt_work_one(&executor, &shared, 1, TRIES);
+  hunt_work_one(&executor, &shared, 1, TRIES, UINT64_MAX);
   check(between > TRIES / 2, "few programs run", "between tries", 0);
   check(undefined == 0, "a program is not defined, or has a mistake", "between tries", 0);
 }
 
 int main(void) {
+  what_is_rare_is_seen_again();
+  no_try_takes_the_time_of_all_others();
   replays_that_were_made_are_told();
   one_miss_does_not_say_that_threads_are_needed();
   a_try_that_the_clock_cut_off_is_none();

@@ -54,8 +54,11 @@ class Executor:
         self._acts = [getattr(self, f"_{name.lower()}", self._unknown) for name in operations]
         self._copies = [name in ("UPLOAD", "DOWNLOAD") for name in operations]
         self._waits = [name in _WAITS for name in operations]
-        self._take_memory = (self._async_alloc, self._pinned_upload, self._backward, self._meet)
+        self._take_memory = (
+            self._async_alloc, self._pinned_upload, self._loaded_upload, self._backward, self._meet,
+        )  # fmt: skip
         self._threads = [ThreadPoolExecutor(1) for _ in range(wire.THREADS)]
+        self._loader = ThreadPoolExecutor(1)
         self._size, self._until = 0, 0.0
         self._reply = Reply()
         self._slots: list[torch.Tensor] = []
@@ -201,6 +204,14 @@ class Executor:
         with self._streams[call.stream]:
             pinned = self._slots[call.slot].pin_memory()
             self._cells[call.cell].copy_(pinned, non_blocking=True)
+
+    def _loaded_upload(self, call: Call) -> None:
+        """As a DataLoader's: its thread pins the batch, and whoever takes that drops it; nothing
+        else holds it."""
+        slot, batch = self._slots[call.slot], list[torch.Tensor]()
+        self._loader.submit(lambda: batch.append(slot.pin_memory())).result()
+        with self._streams[call.stream]:
+            self._cells[call.cell].copy_(batch.pop(), non_blocking=True)
 
     def _backward(self, call: Call) -> None:
         to, source = self._cells[call.cell], self._cells[call.other]
