@@ -127,8 +127,7 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
         ordering = ordering_of(hunted.records)
         found = next(iter(ordering.findings), None)
         # What ran before on a farm ran in other parts.
-        with_others = found is not None and found.needs_others and place is None
-        command = _again(found, with_others, options) if found else ""
+        command = command_again(found, options, alone=place is not None) if found else ""
         tell(ordering, outcome.console(), command)
         litmus_on_farm.tell(hunted.records, outcome.console())
         _tell_gate(hunted.records[-1].get("gate"), options["gate"])
@@ -216,11 +215,12 @@ def _users_words(options: Mapping[str, Any]) -> list[str]:
     return [f"--device={options['device']}", *imported, *gate]
 
 
-def _again(found: Finding, with_others: bool, options: Mapping[str, Any]) -> str:
-    """Returns the command that shows it again; `with_others`: with the programs before, where
-    calls are PyTorch's."""
+def command_again(found: Finding, options: Mapping[str, Any], alone: bool = False) -> str:
+    """Returns the command that shows it again. The programs before it are in it, unless `alone`,
+    where its file does not show it, and, of the C interface's calls, its program never did."""
     through_pytorch = options["device"] or options["layer"] == "torch"
-    first = min(options["first"], found.index) if with_others and through_pytorch else found.index
+    needs_others = found.needs_others and (through_pytorch or found.shown == 0)
+    first = min(options["first"], found.index) if needs_others and not alone else found.index
     indexes = range(first, found.index + 1)
     return again(_users_words(options), found.seed, indexes, options["backend_option"])
 

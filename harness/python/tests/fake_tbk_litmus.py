@@ -21,10 +21,11 @@ FINDING = {
     "seed": 1, "index": 7, "calls_before": 9, "shown": 20, "replays": 20, "repeats": 1,
 }  # fmt: skip
 IN_COMPANY = {**FINDING, "alone_shown": 0, "alone_runs": 3}
+NEVER_AGAIN = {**IN_COMPANY, "shown": 0}
 CRASH = {**FINDING, "outcome": "crash", "call": 1, "message": "signal 11", "clauses": [],
          "chain": [], "reason": []}  # fmt: skip
 FOUND = {"wrong.so": [FINDING], "unwritten.so": [FINDING], "dead.so": [CRASH],
-         "company.so": [IN_COMPANY]}  # fmt: skip
+         "company.so": [IN_COMPANY], "never.so": [NEVER_AGAIN]}  # fmt: skip
 WITHOUT_RECORDS = {
     "odd.so": (4, "the library cannot be loaded twice", ""),
     "idle.so": (3, "the time was over before a program was run", ""),

@@ -111,18 +111,20 @@ def test_a_finding_that_is_in_no_file_is_told_by_the_command(run: Tbk, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("library", "told", "again"),
+    ("library", "layer", "told", "again"),
     [
-        ("wrong.so", "(not tried)", "--first=7 --programs=1 "),
-        ("company.so", "(not shown by 3 runs of it: it needs what ran before)",
+        ("wrong.so", "torch", "(not tried)", "--first=7 --programs=1 "),
+        ("company.so", "torch", "(not shown by 3 runs of it: it needs what ran before)",
          "--first=2 --programs=6 "),
+        ("company.so", "c", "it showed 20 of 20 times", "--first=7 --programs=1 "),
+        ("never.so", "c", "it showed 0 of 20 times", "--first=2 --programs=6 "),
     ],
 )  # fmt: skip
 def test_a_file_is_said_to_show_what_it_showed(
-    library: str, told: str, again: str, tmp_path: Path
+    library: str, layer: str, told: str, again: str, tmp_path: Path
 ) -> None:
     (tmp_path / library).touch()
-    words = ("litmus", library, "--layer=torch", "--first=2", "--backend-option=a=b")
+    words = ("litmus", library, f"--layer={layer}", "--first=2", "--backend-option=a=b")
     ended = starter(tmp_path)(*words, TBK_LITMUS=LITMUS)
     assert ended.returncode == 1, ended.stderr
     said = " ".join(ended.stdout.split())
