@@ -90,7 +90,9 @@ def test_dtypes_are_promoted(name: str, device: torch.device) -> None:
 def every_dtype() -> list[torch.dtype]:
     """Returns those of this PyTorch that are whole bytes, which are more with each release."""
     found = {one for one in vars(torch).values() if isinstance(one, torch.dtype)}
-    whole = [one for one in found if not str(one).startswith(("torch.q", "torch.uint", "torch.int"))]
+    whole = [
+        one for one in found if not str(one).startswith(("torch.q", "torch.uint", "torch.int"))
+    ]
     return sorted(whole, key=str)
 
 
