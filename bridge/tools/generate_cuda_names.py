@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write docs/reference/torch_cuda.md: every name of torch.cuda, there or with the reason.
 
-The names are `torch.cuda.__all__` of the PyTorch that is installed, and a few that people use and
-that are not in it. With --check, writes nothing and exits 1 if the page differs.
+The names are `torch.cuda.__all__` of the PyTorch that is installed, what other releases have there,
+and a few that people use and that are not in it: each release makes the same page.
+With --check, writes nothing and exits 1 if the page differs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ import torch
 from torch_tbk.device_module import DeviceModule
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "torch_cuda.md"
+# New after the oldest release that the bridge is built for.
+NEW = (
+    "caching_allocator_disabled", "current_solver_handle",
+    "export_dot", "export_graph_data", "graph_annotations",  # in 2.14
+)  # fmt: skip
 NOT_IN_ALL = ("OutOfMemoryError", "get_device_capability", "set_stream", "is_bf16_supported")
 
 _LEGACY = "a tensor or storage class for one dtype and device, which PyTorch advises against"
@@ -31,6 +37,9 @@ ABSENT = {
     "CUDAGraph": _GRAPH,
     "graph": _GRAPH,
     "graphs": _GRAPH,
+    "export_dot": _GRAPH,
+    "export_graph_data": _GRAPH,
+    "graph_annotations": _GRAPH,
     "graph_pool_handle": _GRAPH,
     "make_graphed_callables": _GRAPH,
     "CudaError": "torch.AcceleratorError is raised",
@@ -85,7 +94,7 @@ def _reason(name: str) -> str:
 
 def names() -> list[str]:
     """Returns what the page lists, in order."""
-    return sorted({*torch.cuda.__all__, *NOT_IN_ALL}, key=lambda name: (name.lower(), name))
+    return sorted({*torch.cuda.__all__, *NEW, *NOT_IN_ALL}, key=lambda name: (name.lower(), name))
 
 
 def is_there(name: str) -> bool:
@@ -109,7 +118,8 @@ def page() -> str:
         [
             "# The names of torch.cuda",
             "",
-            "Made from `torch.cuda.__all__` by `bridge/tools/generate_cuda_names.py`; do not edit.",
+            "Made from `torch.cuda.__all__` of PyTorch 2.11 to 2.14 by",
+            "`bridge/tools/generate_cuda_names.py`; do not edit.",
             "What `torch.<backend>` has means what it means there; see",
             "[the reference](torch_tbk.md). Moreover it has `capabilities`, `set_memory_limit`,",
             "`get_memory_limit`, `empty_host_cache`, and the functions about fallbacks.",

@@ -96,9 +96,9 @@ bool launch_mul(c10::DeviceIndex device, const tbk_tensor_t* self, const tbk_ten
   return launch(mul_kernel, device, &arguments, {self, other, out});
 }
 
-/// `alpha` in the dtype of the sum: PyTorch's CPU rounds it first, and refuses what does not fit.
+/// `alpha` in the dtype of the sum, which a kernel has: PyTorch's CPU rounds it first, and refuses what
+/// does not fit.
 at::Scalar alpha_in(at::ScalarType dtype, const at::Scalar& alpha) {
-  at::native::alpha_check(dtype, alpha);
   return alpha.equal(1) ? alpha : number_in(dtype, alpha);
 }
 
@@ -120,11 +120,11 @@ bool may_overwrite(const at::Tensor& self, const at::Tensor& other) {
 at::Tensor add_into(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
                     const at::Tensor& wanted) {
   Shape shape = settle_shape(self, other, wanted);
-  const at::Scalar factor = alpha_in(shape.dtype, alpha);
+  at::native::alpha_check(shape.dtype, alpha);
   const c10::DeviceIndex device = shape.out.device().index();
   if (!run(add_kernel, shape, self, other,
            [&](const tbk_tensor_t* first, const tbk_tensor_t* second, const tbk_tensor_t* out) {
-             return launch_add(device, first, second, factor, out);
+             return launch_add(device, first, second, alpha_in(shape.dtype, alpha), out);
            }))
     at::native::call_fallback_fn<&generic::pointwise_or_fallback, at::_ops::add_out>::call(
         self, other, alpha, shape.out);
@@ -136,11 +136,10 @@ at::Tensor sub_into(const at::Tensor& self, const at::Tensor& other, const at::S
   at::native::sub_check(self, other);
   Shape shape = settle_shape(self, other, wanted);
   at::native::alpha_check(shape.dtype, alpha);  // before a boolean one is negated
-  const at::Scalar factor = alpha_in(shape.dtype, -alpha);
   const c10::DeviceIndex device = shape.out.device().index();
   if (!run(add_kernel, shape, self, other,
            [&](const tbk_tensor_t* first, const tbk_tensor_t* second, const tbk_tensor_t* out) {
-             return launch_add(device, first, second, factor, out);
+             return launch_add(device, first, second, alpha_in(shape.dtype, -alpha), out);
            }))
     at::native::call_fallback_fn<&generic::pointwise_or_fallback, at::_ops::sub_out>::call(
         self, other, alpha, shape.out);
@@ -181,10 +180,13 @@ at::Tensor mul_into(const at::Tensor& self, const at::Tensor& other, const at::T
 
 bool add_quickly(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
                  const at::Tensor& out) {
+  const c10::DeviceIndex device = self.device().index();
+  at::native::alpha_check(self.scalar_type(), alpha);
+  if (!offers(add_kernel, device, self.scalar_type())) return false;
   const at::Scalar factor = alpha_in(self.scalar_type(), alpha);
   const tbk_tensor_t result = describe(out), first = describe_input(self),
                      second = describe_input(other);
-  return launch_add(self.device().index(), &first, &second, factor, &result);
+  return launch_add(device, &first, &second, factor, &result);
 }
 
 at::Tensor add(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {

@@ -289,7 +289,8 @@ class Call {
 class Reduce final : public c10::OperatorKernel {
  public:
   explicit Reduce(const Row& row)
-      : row_(row), counter_(counter_of(std::string("aten::") + row.overload)) {}
+      // Not `+`: within PyTorch 2.14's headers, gcc 12 warns of its own move of the sum.
+      : row_(row), counter_(counter_of(std::string("aten::").append(row.overload))) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
     run(op, stack);

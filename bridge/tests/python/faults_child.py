@@ -104,7 +104,7 @@ def settle(module: DeviceModule) -> None:
     gc.collect()
     torch.accelerator.synchronize()
     module.empty_cache()
-    torch.accelerator.empty_host_cache()
+    module.empty_host_cache()
 
 
 def attempt(device: torch.device, module: DeviceModule) -> tuple[str, str]:

@@ -87,6 +87,25 @@ def test_dtypes_are_promoted(name: str, device: torch.device) -> None:
         check(lambda a, b: getattr(a, f"{name}_")(b), device, x, y)
 
 
+def every_dtype() -> list[torch.dtype]:
+    """Returns those of this PyTorch that are whole bytes, which are more with each release."""
+    found = {one for one in vars(torch).values() if isinstance(one, torch.dtype)}
+    whole = [
+        one for one in found if not str(one).startswith(("torch.q", "torch.uint", "torch.int"))
+    ]
+    return sorted(whole, key=str)
+
+
+@pytest.mark.parametrize("dtype", every_dtype(), ids=str)
+def test_a_dtype_that_kernels_may_not_have(dtype: torch.dtype, device: torch.device) -> None:
+    x = torch.zeros(16, dtype=torch.uint8).view(dtype)
+    check(lambda a: torch.add(a, a, alpha=2), device, x)
+    check(lambda a: torch.sub(a, a[0], alpha=2), device, x)
+    check(lambda a: torch.sub(a, a), device, x)
+    here, there = outcome(x[0].item), outcome(x.to(device)[0].item)
+    assert repr(here) == repr(there)
+
+
 @pytest.mark.parametrize("name", BINARY)
 def test_layouts_broadcast(name: str, device: torch.device) -> None:
     for one, other in itertools.product(LAYOUTS, LAYOUTS):

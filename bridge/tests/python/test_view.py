@@ -218,8 +218,9 @@ def test_a_wrong_view_is_refused(device: torch.device, call: View, error: str) -
         call(matrix)
 
 
-# PyTorch's own forward mode scripts its formulas when it is first used.
+# PyTorch's own forward mode scripts its formulas when it is first used; 2.14 has another category.
 @pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:`torch.jit.script:FutureWarning")
 def test_views_of_duals_share_the_storage(device: torch.device) -> None:
     primal, tangent = real_input(device), torch.ones(2, 3, 4, device=device)
     with torch.autograd.forward_ad.dual_level():

@@ -3,6 +3,7 @@
 // The guard's streams.
 #include <c10/util/Exception.h>
 #include <registered.h>
+#include <torch/version.h>
 
 #include <atomic>
 #include <cstdint>
@@ -155,11 +156,13 @@ constexpr Mutant table[] = {
                                                    return reinterpret_cast<void*>(
                                                        static_cast<uintptr_t>(++calls));
                                                  }>},
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 12
     {"stream_is_capturing",
      on_guard<&Guard::isStreamCapturing, [](auto, const Stream&) { return true; }>},
     {"stream_capturing_raises",
      on_guard<&Guard::isStreamCapturing,
               [](auto, const Stream&) -> bool { TORCH_CHECK(false, "no graphs"); }>},
+#endif
 };
 
 }  // namespace
