@@ -36,14 +36,19 @@ def run(
     return ended
 
 
-def see_the_environment(source: Path) -> str:
+def as_in_a_checkout(source: Path) -> list[str]:
     """Puts this environment where a checkout has its own, and returns what a build is to be told.
 
     CI has just compiled the same files against the same PyTorch. The compiler's cache knows them
-    again only where PyTorch, too, is found at the same place beside them.
+    again only where PyTorch, too, is found at the same place beside them, and with the same
+    options: an installation is built without -Werror.
     """
     (source / ".venv").symlink_to(sys.prefix)
-    return f"--config-settings=cmake.define.Python_EXECUTABLE={source}/.venv/bin/python"
+    define = "--config-settings=cmake.define"
+    return [
+        f"{define}.Python_EXECUTABLE={source}/.venv/bin/python",
+        f"{define}.TBK_WARNINGS_AS_ERRORS=ON",
+    ]
 
 
 class Venv:
@@ -91,7 +96,7 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         archive.extractall(folder, filter="data")
     source = next(path for path in folder.iterdir() if path.is_dir())
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps",
-        "--config-settings=build-dir=build", see_the_environment(source), "--wheel-dir", folder,
+        "--config-settings=build-dir=build", *as_in_a_checkout(source), "--wheel-dir", folder,
         source, cwd=folder)  # fmt: skip
     return next(folder.glob("*.whl"))
 

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fresh import PIP, Venv, see_the_environment
+from fresh import PIP, Venv, as_in_a_checkout, run
 
 pytest_plugins = ["fresh"]
 
@@ -43,7 +43,7 @@ def test_the_wheel_loads_its_own_bridge(installed: Venv) -> None:
 
 def test_an_editable_install_uses_the_checkout(clone: Path, tmp_path: Path) -> None:
     venv = Venv(tmp_path / "venv")
-    venv(*PIP, see_the_environment(clone), "--editable", clone)
+    venv(*PIP, *as_in_a_checkout(clone), "--editable", clone)
     compiled, package = json.loads(venv("-c", FIND).stdout)
     assert compiled == str(clone / "build/python/torch_tbk/_C.so")
     assert package == str(clone / "bridge/python/torch_tbk/__init__.py")
@@ -85,3 +85,14 @@ def test_a_bridge_for_another_torch_is_one_clear_line(installed: Venv) -> None:
         info.write_text(built)
     said = ended.stderr.splitlines()[-1]
     assert said.startswith("ImportError: torch_tbk was built for torch 2.12.1, and this is torch ")
+
+
+@pytest.mark.parametrize(("state", "ends"), [("wheel", False), ("editable", True), ("", True)])
+def test_a_warning_ends_no_build_of_users(
+    state: str, ends: bool, clone: Path, tmp_path: Path
+) -> None:
+    """Of what a compiler warns depends on its release, and on the headers of PyTorch."""
+    words = ["-DTBK_BRIDGE=OFF", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    words += ["-DSKBUILD=2", f"-DSKBUILD_STATE={state}"] if state else []
+    run("cmake", "-S", clone, "-B", tmp_path, *words, cwd=tmp_path)
+    assert ("-Werror" in (tmp_path / "compile_commands.json").read_text()) == ends
