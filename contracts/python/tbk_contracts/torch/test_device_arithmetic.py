@@ -36,5 +36,11 @@ def test_loading_the_package_leaves_the_arithmetic_of_the_host() -> None:
 def test_using_a_device_leaves_the_arithmetic_of_the_host(device: torch.device) -> None:
     sent = host.values((9,))
     check.tensor("a round trip", host.download(host.upload(sent, device)), sent)
-    torch.accelerator.synchronize(device)
     computes_as_before("after a copy there and back")
+
+
+@clause("DEV-590", needs="accelerator")
+def test_waiting_for_a_device_leaves_the_arithmetic_of_the_host(device: torch.device) -> None:
+    host.upload(host.values((9,)), device)
+    torch.accelerator.synchronize(device)
+    computes_as_before("after all work is complete")
