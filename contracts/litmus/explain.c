@@ -268,8 +268,8 @@ static bool is_live(const litmus_model_t* model, int place) {
          !has_op(p, LITMUS_CELL_RENEW);
 }
 
-/* What says that memory is not handed out twice, or too early. `other`: a place of memory that the
-   same byte is in. */
+/* Blames what says that memory is not handed out twice, or too early. `other`: a place of memory that
+   the same byte is in. */
 static void blame_lifetime(const litmus_model_t* model, litmus_reason_t* reason, int other) {
   if (is_live(model, other)) {
     reason->clause = model->program->torch ? "MEM-503" : "SOM-002";
@@ -300,7 +300,7 @@ static void hint_at_beginning(const litmus_model_t* model, litmus_reason_t* reas
   }
 }
 
-/* What PyTorch promises of the bytes of a copy between host and device, and of a sum. */
+/* Returns what PyTorch promises of the bytes of a copy between host and device, and of a sum. */
 static litmus_edge_t promise_of(const litmus_call_t* call) {
   if (call->op == LITMUS_MEET) return LITMUS_EDGE_MEET;
   if (call->op == LITMUS_DOWNLOAD) return LITMUS_EDGE_PAGEABLE_COPY;
@@ -364,7 +364,7 @@ static bool is_of_programs(uint8_t value) {
   return value < LITMUS_FIRST_OF_CALLS + LITMUS_CALLS;
 }
 
-/* What nothing in the program wrote there; returns whether it is others'. */
+/* Returns whether it is others', where nothing in the program wrote it there. */
 static bool say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
                         const litmus_read_t* read, uint8_t value) {
   if (say_elsewhere(model, reason, read, value)) return true;
