@@ -14,6 +14,8 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BUILD = Path(os.environ.get("TBK_BUILD", ROOT / "build"))
 # Followed from the first listing to the last; commands of other pages are run one by one.
 TUTORIALS = ("torch-device.md", "custom-operators.md", "zero-fallbacks.md")
 FILE_LINE = re.compile(r"^(?:/\*|#|//) (?P<path>[\w./-]+\.\w+)(?: \*/)?$")
@@ -41,16 +43,24 @@ def listings(page: Path) -> list[Listing]:
     ]
 
 
+def lines_of_shell(listing: Listing) -> list[str]:
+    """Returns the commands of a listing of shell, each as one line, with their comments."""
+    return re.sub(r"\\\n\s*", "", listing.text).splitlines()
+
+
+def environment(*programs: Path) -> dict[str, str]:
+    """Returns what a reader's shell has: this Python's programs, those folders, and the build."""
+    folders = [str(one) for one in (Path(sys.executable).parent, *programs)]
+    path = os.pathsep.join([*folders, os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "TBK_BUILD": str(BUILD)}
+
+
 class Reader:
     """Somebody who follows a page word by word."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.environment = {
-            **os.environ,
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-            "TBK_BUILD": os.environ.get("TBK_BUILD", str(ROOT / "build")),
-        }
+        self.environment = environment()
         self.output = ""
 
     def follow(self, listing: Listing) -> None:

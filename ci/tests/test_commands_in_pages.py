@@ -9,20 +9,18 @@ from pathlib import Path
 
 import click
 import pytest
-from markdown_it import MarkdownIt
+from page_reader import PAGES, lines_of_shell, listings
 from tbk_harness.commands import tbk
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 STOPS = {"|", ">", "&&", "||", ";", "&"}
 
 
 def commands(page: Path) -> list[list[str]]:
     """Returns the words of each line of shell that calls `tbk`."""
     found = []
-    for token in MarkdownIt().parse(page.read_text("utf-8")):
-        if token.type == "fence" and token.info.strip() == "sh":
-            for line in token.content.replace("\\\n", " ").splitlines():
+    for listing in listings(page):
+        if listing.language == "sh":
+            for line in lines_of_shell(listing):
                 words = shlex.split(line, comments=True)
                 end = next((at for at, one in enumerate(words) if one in STOPS), len(words))
                 if words and words[0].rpartition("/")[2] == "tbk":

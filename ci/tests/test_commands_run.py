@@ -8,28 +8,33 @@ own. A page is followed in a folder that has what it speaks of: a library, a dev
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import yaml
-from page_reader import ROOT, TUTORIALS, Listing, listings
+from page_reader import (
+    BUILD,
+    PAGES,
+    ROOT,
+    TUTORIALS,
+    Listing,
+    environment,
+    lines_of_shell,
+    listings,
+)
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BUILD = Path(os.environ.get("TBK_BUILD", ROOT / "build"))
 LIMIT_S = 300
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Commands that are not run here, by how they begin or what they have, and why."""
+    """Names commands that are not run here, by what they have, and says why."""
 
     found: str
     why: str
@@ -38,7 +43,7 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Instead:
-    """What stands for a part of a command, so that it takes little, and why that is the same."""
+    """Replaces a part of a command, so that it takes little, and says why that is the same."""
 
     found: str
     instead: str
@@ -89,7 +94,7 @@ SHORTER = (
     Instead(r"^minisign", "minisign -S -s acme.key -m SHA256SUMS && minisign", "ssh-keygen signed"),
     Instead(r'"alloc a 4096 s0.*"', '"alloc a 4096 s0; free a"', "the page leaves the rest out"),
 )
-# Where a command is there to say no; all others end with 0.
+# These commands are there to say no; all others end with 0.
 ENDS = {
     r"^tbk verify .*--conformant": (1, "what was run for it is a part"),
     r"--import acme --gate": (4, "a device of one queue tells no handle of a stream"),
@@ -100,7 +105,7 @@ ENDS = {
 def texts(listing: Listing) -> Iterator[str]:
     """Gives each line of shell, each step of a workflow, and a program as a whole."""
     if listing.language == "sh":
-        yield from re.sub(r"\\\n\s*", "", listing.text).splitlines()
+        yield from lines_of_shell(listing)
     elif listing.language == "yaml":
         yield from (str(step.get("run", "")) for step in yaml.safe_load(listing.text))
     elif listing.language == "python":
@@ -148,12 +153,9 @@ class Terminal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.here = folder
-        programs = [str(Path(sys.executable).parent), str(BUILD / "bin"), os.environ["PATH"]]
         self.environment = {
-            **os.environ,
-            "PATH": os.pathsep.join(programs),
+            **environment(BUILD / "bin"),
             "PYTHONPATH": str(folder),
-            "TBK_BUILD": str(BUILD),
             "HOME": str(folder),
             "GITHUB_STEP_SUMMARY": str(folder / "summary"),
         }
@@ -182,7 +184,7 @@ RESULTS = "tbk-report/results.jsonl"
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What pages speak of: a library, a device called acme, a project, results, keys, a gate."""
+    """Makes what pages speak of: a library, a device and a project, acme; results, keys, a gate."""
     folder = tmp_path_factory.mktemp("acme")
     terminal = Terminal(folder)
     for name in ("sdk", "nightly", "site", ".ssh"):
