@@ -87,15 +87,26 @@ sim_number_t sim_element_read(int dtype, const char* from) {
   }
 }
 
-bool sim_element_is_whole(int dtype) {
-  return dtype == TBK_UINT8 || dtype == TBK_INT8 || dtype == TBK_INT16 || dtype == TBK_INT32 ||
-         dtype == TBK_INT64;
+sim_arithmetic_t sim_element_arithmetic(int dtype) {
+  if (dtype == TBK_FLOAT64) return SIM_DOUBLE;
+  return dtype != TBK_BOOL && tbk_dtype_kind(dtype) == TBK_KIND_INTEGER ? SIM_WHOLE : SIM_WIDE;
 }
 
-static int64_t whole(sim_number_t value) {
+int64_t sim_wrap(sim_number_t value) {
   if (!isfinite(value)) return INT64_MIN;
   const sim_number_t range = 18446744073709551616.0L, turned = fmodl(truncl(value), range);
   return (int64_t)(uint64_t)(turned < 0 ? turned + range : turned);
+}
+
+sim_number_t sim_add(sim_arithmetic_t kind, sim_number_t a, sim_number_t b) {
+  if (kind == SIM_DOUBLE) return (sim_number_t)((double)a + (double)b);
+  return kind == SIM_WHOLE ? (sim_number_t)sim_wrap(a + b) : a + b;
+}
+
+sim_number_t sim_multiply(sim_arithmetic_t kind, sim_number_t a, sim_number_t b) {
+  if (kind == SIM_DOUBLE) return (sim_number_t)((double)a * (double)b);
+  if (kind == SIM_WIDE) return a * b;
+  return (sim_number_t)(int64_t)((uint64_t)sim_wrap(a) * (uint64_t)sim_wrap(b));
 }
 
 void sim_element_write(int dtype, sim_number_t value, char* to) {
@@ -111,7 +122,7 @@ void sim_element_write(int dtype, sim_number_t value, char* to) {
   else if (dtype == TBK_BOOL)
     bits.i64 = value != 0;
   else
-    bits.i64 = whole(value);
+    bits.i64 = sim_wrap(value);
   vdev_words_copy(to, &bits, (uint64_t)sim_element_size(dtype));
 }
 

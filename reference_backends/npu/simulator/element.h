@@ -14,10 +14,14 @@ extern const sim_number_t sim_absent;
 
 /* Returns the bytes of an element; 0 where the dtype is complex, or none. */
 int64_t sim_element_size(int dtype);
-bool sim_element_is_whole(int dtype);
+sim_arithmetic_t sim_element_arithmetic(int dtype);
 sim_number_t sim_element_read(int dtype, const char* from);
-/* Rounds once, to even; integers wrap around, as those of the wider one would. What is no number or infinite is the
- * least int64_t there: C does not define it, no page says what a chip does, and this traps nowhere. */
+/* Returns an integer as one of 64 bits, which wraps around. What is no number or infinite is the least int64_t:
+ * C does not define it, no page says what a chip does, and this traps nowhere. */
+int64_t sim_wrap(sim_number_t value);
+sim_number_t sim_add(sim_arithmetic_t kind, sim_number_t a, sim_number_t b);
+sim_number_t sim_multiply(sim_arithmetic_t kind, sim_number_t a, sim_number_t b);
+/* Rounds once, to even; integers wrap around, as those of the wider one would. */
 void sim_element_write(int dtype, sim_number_t value, char* to);
 /* Returns what is left of a number in this dtype, where that is a real one. */
 sim_number_t sim_element_round(int dtype, sim_number_t value);

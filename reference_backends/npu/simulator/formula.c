@@ -188,7 +188,7 @@ void sim_formula_tile(const sim_formula_t* formula, const sim_variables_t* varia
       place(step->code, variables, first, count, stack[depth++]);
     } else {
       depth -= sim_step_operands(step->code);
-      sim_step_run(step->code, stack[depth], SIM_TILE, count);
+      sim_step_run(step->code, variables->arithmetic, stack[depth], SIM_TILE, count);
       depth++;
     }
   }

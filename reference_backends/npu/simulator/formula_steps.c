@@ -9,49 +9,54 @@
 #include <math.h>
 #include <string.h>
 
+#include "element.h"
+
 typedef sim_number_t number;
 
-/* X(name): of C's library, as name##l */
 /* clang-format off */
-#define UNARY_OF_C(X) \
-  X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
+/* X(name): of one operand, of C's library, as name##l */
+#define OF_C(X) \
+  X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
   X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(floor) X(ceil) X(trunc)
-/* clang-format on */
 
-/* X(name, value): of a; then of a and b. An absent bound bounds nothing; what is absent is its default. */
-#define UNARY(X)                  \
-  X(neg, -a)                      \
-  X(abs, fabsl(a))                \
-  X(signbit, signbit(a) != 0)     \
-  X(bitnot, (number) ~(int64_t)a) \
-  X(erfinv, inverse_erf(a))       \
-  X(round, rintl(a))
-#define BINARY(X)                              \
-  X(add, a + b)                                \
-  X(sub, a - b)                                \
-  X(mul, a* b)                                 \
-  X(div, a / b)                                \
-  X(pow, powl(a, b))                           \
-  X(eq, a == b)                                \
-  X(ne, a != b)                                \
-  X(lt, a < b)                                 \
-  X(le, a <= b)                                \
-  X(gt, a > b)                                 \
-  X(ge, a >= b)                                \
-  X(and, a != 0 && b != 0)                     \
-  X(or, a != 0 || b != 0)                      \
-  X(max, isnan(a) || a > b ? a : b)            \
-  X(min, isnan(a) || a < b ? a : b)            \
-  X(bitand, (number)((int64_t)a & (int64_t)b)) \
-  X(bitor, (number)((int64_t)a | (int64_t)b))  \
-  X(bitxor, (number)((int64_t)a ^ (int64_t)b)) \
-  X(fmod, fmodl(a, b))                         \
-  X(remainder, remainder_of(a, b))             \
-  X(gcd, common_divisor(a, b))                 \
-  X(atan2, atan2l(a, b))                       \
-  X(raised, isnan(b) || !(a < b) ? a : b)      \
-  X(lowered, isnan(b) || !(a > b) ? a : b)     \
-  X(given, isnan(a) ? b : a)
+/* X(name, operands, value): of operands a, b and c. An absent bound bounds nothing; what is absent is its default. */
+#define OWN(X) \
+  X(pi, 0, 3.141592653589793238462643383279502884L) \
+  X(inf, 0, INFINITY) \
+  X(neg, 1, -a) \
+  X(abs, 1, fabsl(a)) \
+  X(signbit, 1, signbit(a) != 0) \
+  X(bitnot, 1, (number) ~(int64_t)a) \
+  X(erfinv, 1, inverse_erf(a)) \
+  X(sqrt, 1, kind == SIM_DOUBLE ? (number)sqrt((double)a) : sqrtl(a)) \
+  X(round, 1, rintl(a)) \
+  X(add, 2, sim_add(kind, a, b)) \
+  X(sub, 2, sim_add(kind, a, -b)) \
+  X(mul, 2, sim_multiply(kind, a, b)) \
+  X(div, 2, kind == SIM_DOUBLE ? (number)((double)a / (double)b) : a / b) \
+  X(pow, 2, kind == SIM_WHOLE && b >= 0 ? power_of(a, b) : powl(a, b)) \
+  X(eq, 2, a == b) \
+  X(ne, 2, a != b) \
+  X(lt, 2, a < b) \
+  X(le, 2, a <= b) \
+  X(gt, 2, a > b) \
+  X(ge, 2, a >= b) \
+  X(and, 2, a != 0 && b != 0) \
+  X(or, 2, a != 0 || b != 0) \
+  X(max, 2, isnan(a) || a > b ? a : b) \
+  X(min, 2, isnan(a) || a < b ? a : b) \
+  X(bitand, 2, (number)((int64_t)a & (int64_t)b)) \
+  X(bitor, 2, (number)((int64_t)a | (int64_t)b)) \
+  X(bitxor, 2, (number)((int64_t)a ^ (int64_t)b)) \
+  X(fmod, 2, fmodl(a, b)) \
+  X(remainder, 2, remainder_of(a, b)) \
+  X(gcd, 2, common_divisor(a, b)) \
+  X(atan2, 2, atan2l(a, b)) \
+  X(raised, 2, isnan(b) || !(a < b) ? a : b) \
+  X(lowered, 2, isnan(b) || !(a > b) ? a : b) \
+  X(given, 2, isnan(a) ? b : a) \
+  X(where, 3, a != 0 ? b : c)
+/* clang-format on */
 
 /* Newton's method on erf, from a rational guess. */
 static number inverse_erf(number a) {
@@ -62,6 +67,14 @@ static number inverse_erf(number a) {
   for (int i = 0; i < 6; i++)
     y -= (erfl(y) - a) / (slope * expl(-y * y));
   return y;
+}
+
+/* By squares, of integers. */
+static number power_of(number a, number b) {
+  number power = 1;
+  for (int64_t rest = sim_wrap(b); rest != 0; rest /= 2, a = sim_multiply(SIM_WHOLE, a, a))
+    if (rest % 2 != 0) power = sim_multiply(SIM_WHOLE, power, a);
+  return power;
 }
 
 static number remainder_of(number a, number b) {
@@ -78,42 +91,23 @@ static number common_divisor(number a, number b) {
   return fabsl(a);
 }
 
-#define DEFINE(name, value)             \
-  static number step_##name(number a) { \
-    return (value);                     \
+#define STEP(name, operands, value)                                                \
+  static number step_##name(sim_arithmetic_t kind, number a, number b, number c) { \
+    (void)kind, (void)a, (void)b, (void)c;                                         \
+    return (value);                                                                \
   }
-UNARY(DEFINE)
-#undef DEFINE
-#define DEFINE(name, value)                       \
-  static number step_##name(number a, number b) { \
-    return (value);                               \
-  }
-BINARY(DEFINE)
-#undef DEFINE
+#define STEP_OF_C(name) STEP(name, 1, name##l(a))
+OF_C(STEP_OF_C)
+OWN(STEP)
 
-static number where(number condition, number a, number b) {
-  return condition != 0 ? a : b;
-}
-
-typedef struct row {
+#define ROW(name, operands, value) {#name, operands, step_##name},
+#define ROW_OF_C(name) ROW(name, 1, 0)
+#define PLACE(name) {#name, 0, NULL},
+static const struct {
   const char* name;
   int operands;
-  number (*one)(number);
-  number (*two)(number, number);
-  number (*three)(number, number, number);
-  number constant;
-} row_t;
-
-#define OF_C(name) {#name, 1, name##l, NULL, NULL, 0},
-#define ONE(name, value) {#name, 1, step_##name, NULL, NULL, 0},
-#define TWO(name, value) {#name, 2, NULL, step_##name, NULL, 0},
-#define NONE(name, value) {#name, 0, NULL, NULL, NULL, value},
-
-static const row_t rows[] = {
-    NONE(number, 0) NONE(index, 0) NONE(row, 0) NONE(column, 0)
-        NONE(pi, 3.141592653589793238462643383279502884L) NONE(inf, INFINITY) UNARY_OF_C(OF_C)
-            UNARY(ONE) BINARY(TWO){"where", 3, NULL, NULL, where, 0},
-};
+  number (*run)(sim_arithmetic_t, number, number, number);
+} rows[] = {PLACE(number) PLACE(index) PLACE(row) PLACE(column) OF_C(ROW_OF_C) OWN(ROW)};
 enum { ROWS = sizeof rows / sizeof *rows };
 _Static_assert((int)ROWS < (int)SIM_STEP_LETTER, "codes of steps stand before those of letters");
 
@@ -127,22 +121,9 @@ int sim_step_operands(int code) {
   return rows[code].operands;
 }
 
-void sim_step_run(int code, sim_number_t* operands, int pitch, int count) {
-  const row_t* row = &rows[code];
-  const sim_number_t *second = operands + pitch, *third = operands + 2 * pitch;
-  for (int i = 0; i < count; i++) {
-    switch (row->operands) {
-      case 0:
-        operands[i] = row->constant;
-        break;
-      case 1:
-        operands[i] = row->one(operands[i]);
-        break;
-      case 2:
-        operands[i] = row->two(operands[i], second[i]);
-        break;
-      default:
-        operands[i] = row->three(operands[i], second[i], third[i]);
-    }
-  }
+void sim_step_run(int code, sim_arithmetic_t kind, sim_number_t* operands, int pitch, int count) {
+  const int second = rows[code].operands > 1 ? pitch : 0;
+  const int third = rows[code].operands > 2 ? 2 * pitch : 0;
+  for (int i = 0; i < count; i++)
+    operands[i] = rows[code].run(kind, operands[i], operands[second + i], operands[third + i]);
 }

@@ -24,6 +24,6 @@ enum {
 int sim_step_find(const char* name, size_t length);
 int sim_step_operands(int code);
 /* Computes over the operand, or those that lie `pitch` apart, into the first. */
-void sim_step_run(int code, sim_number_t* operands, int pitch, int count);
+void sim_step_run(int code, sim_arithmetic_t kind, sim_number_t* operands, int pitch, int count);
 
 #endif /* SIM_FORMULA_STEPS_H */

@@ -7,6 +7,7 @@
 #ifndef SIM_LANE_H
 #define SIM_LANE_H
 
+#include "element.h"
 #include "routine.h"
 
 #define LISTED INT64_MAX /* the dimensions of the list; without one, all */
@@ -18,7 +19,8 @@ typedef struct lane {
   sim_number_t* out[SIM_RESULTS];
   int64_t length;
   const sim_call_t* call;
-  int64_t* order; /* room for twice `count` places */
+  sim_arithmetic_t arithmetic; /* of sums and products: SIM_WIDE or SIM_WHOLE */
+  int64_t* order;              /* room for twice `count` places */
 } lane_t;
 
 typedef bool (*lane_routine_t)(const lane_t* lane);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
 #include "lane.h"
 
 uint32_t sim_lane_dims(const sim_run_t* run, int64_t dim) {
@@ -68,6 +67,7 @@ static bool run_lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine, lan
 bool sim_lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine) {
   const sim_argument_t* space = run->in[0];
   lane_t lane = {.count = along(space, dims), .call = run->call};
+  if (sim_element_arithmetic(run->out[0]->dtype) == SIM_WHOLE) lane.arithmetic = SIM_WHOLE;
   lane.length =
       run->out[0]->count * lane.count == 0 ? 1 : run->out[0]->count / (space->count / lane.count);
   const bool has_second = run->inputs > 1 && run->from[1] != NULL;
@@ -90,8 +90,8 @@ bool sim_lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine) {
 
 /* ----------------------------------------------------------------------------------- reductions -- */
 
-LANE_FOLD(sum, 0, folded + x, 0)
-LANE_FOLD(prod, 1, folded* x, 0)
+LANE_FOLD(sum, 0, sim_add(lane->arithmetic, folded, x), 0)
+LANE_FOLD(prod, 1, sim_multiply(lane->arithmetic, folded, x), 0)
 LANE_FOLD(max, lane->in[0][0], isnan(folded) || folded >= x ? folded : x, 0)
 LANE_FOLD(min, lane->in[0][0], isnan(folded) || folded <= x ? folded : x, 0)
 

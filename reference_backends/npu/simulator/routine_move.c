@@ -223,6 +223,7 @@ bool sim_embedding_backward(sim_run_t* run) {
 static bool put(sim_run_t* run, const sim_argument_t* space, spread_t spread, bool adds,
                 sim_number_t factor) {
   const sim_argument_t* out = run->out[0];
+  const sim_arithmetic_t kind = sim_element_arithmetic(out->dtype);
   const int dim = dim_of(run->call->whole[0], out->rank);
   memcpy(run->to[0], run->from[0], sizeof *run->to[0] * (size_t)out->count);
   for (int64_t i = 0; i < space->count; i++) {
@@ -232,7 +233,7 @@ static bool put(sim_run_t* run, const sim_argument_t* space, spread_t spread, bo
         run->inputs > 2 ? run->from[2][index_of(run->in[2], &place)] : run->call->scalar[0];
     if (!resolve(index, size_along(out, dim), &place.at[dim])) continue;
     sim_number_t* to = &run->to[0][index_of(out, &place)];
-    *to = adds ? *to + factor * value : value;
+    *to = adds ? sim_add(kind, *to, sim_multiply(kind, factor, value)) : value;
   }
   return true;
 }

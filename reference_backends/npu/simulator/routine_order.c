@@ -117,8 +117,8 @@ static bool lane_log_softmax_backward(const lane_t* lane) {
   return true;
 }
 
-LANE_FOLD(cumsum, 0, folded + x, i)
-LANE_FOLD(cumprod, 1, folded* x, i)
+LANE_FOLD(cumsum, 0, sim_add(lane->arithmetic, folded, x), i)
+LANE_FOLD(cumprod, 1, sim_multiply(lane->arithmetic, folded, x), i)
 
 static bool cumulate(const lane_t* lane, bool largest) {
   int64_t at = 0;

@@ -50,7 +50,8 @@ static void fill_variables(const sim_run_t* run, sim_number_t* const* arrays,
     out->numbers['i' - 'a' + i] = i < call->wholes ? (sim_number_t)call->whole[i] : sim_absent;
   for (int i = 0; i < 2; i++) /* x, y */
     out->numbers['x' - 'a' + i] = i < call->reals ? (sim_number_t)call->real[i] : sim_absent;
-  out->numbers['w' - 'a'] = sim_element_is_whole(like->dtype);
+  out->arithmetic = sim_element_arithmetic(like->dtype);
+  out->numbers['w' - 'a'] = out->arithmetic == SIM_WHOLE;
   out->columns =
       like->rank > 0 && like->sizes[like->rank - 1] > 0 ? like->sizes[like->rank - 1] : 1;
   out->rows = like->rank > 1 && like->sizes[like->rank - 2] > 0 ? like->sizes[like->rank - 2] : 1;
