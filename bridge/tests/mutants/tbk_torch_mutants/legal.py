@@ -173,6 +173,24 @@ def _without(*names: str) -> Callable[[], None]:
     return apply
 
 
+@legal("wide_statistics")
+def _() -> None:
+    # What is kept of halves for the gradient is float32, as on CUDA.
+
+    def widen(made: Any, *_: Any) -> Any:
+        result, *kept = made
+        return (result, *(one.float() for one in kept))
+
+    def narrow(original: Any, grad: Any, value: Any, shape: Any, mean: Any, rstd: Any,
+               weight: Any, *rest: Any) -> Any:  # fmt: skip
+        if weight is None or weight.dtype == value.dtype:
+            mean, rstd = mean.to(value.dtype), rstd.to(value.dtype)
+        return original(grad, value, shape, mean, rstd, weight, *rest)
+
+    kernels.result("native_layer_norm", widen)
+    kernels.around("native_layer_norm_backward", narrow)
+
+
 _legal["no_is_initialized"] = _without("is_initialized")
 _legal["no_fallback_count"] = _without("fallbacks", "reset_fallbacks")
 
