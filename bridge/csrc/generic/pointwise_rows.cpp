@@ -165,41 +165,45 @@ const Condition c50[] = {{2, Is::kAbsent, 0, nullptr}};
 const Condition c51[] = {{2, Is::kText, 0, "trunc"}};
 const Node f52_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV_TRUNC, 0, 1)};
 const Formula f52 = {f52_nodes, 3};
-const Node f53_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1), O(TBK_OPCODE_TRUNC, 2)};
-const Formula f53 = {f53_nodes, 4};
+const Node f53_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1), K(NodeKind::kRounded, 2),
+    O(TBK_OPCODE_TRUNC, 3)};
+const Formula f53 = {f53_nodes, 5};
 const Condition c54[] = {{2, Is::kText, 0, "floor"}};
 const Node f55_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV_FLOOR, 0, 1)};
 const Formula f55 = {f55_nodes, 3};
 const Node f56_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCODE_SUB, 0, 2),
-    O(TBK_OPCODE_DIV, 3, 1), L(0), O(TBK_OPCODE_NE, 2, 5), O(TBK_OPCODE_LT, 1, 5),
-    O(TBK_OPCODE_LT, 2, 5), O(TBK_OPCODE_NE, 7, 8), O(TBK_OPCODE_AND, 6, 9), L(1),
-    O(TBK_OPCODE_SUB, 4, 11), O(TBK_OPCODE_SELECT, 10, 12, 4), O(TBK_OPCODE_FLOOR, 13),
-    O(TBK_OPCODE_SUB, 13, 14), L(0.5), O(TBK_OPCODE_GT, 15, 16), O(TBK_OPCODE_ADD, 14, 11),
-    O(TBK_OPCODE_SELECT, 17, 18, 14), O(TBK_OPCODE_EQ, 1, 5), O(TBK_OPCODE_DIV, 0, 1),
-    O(TBK_OPCODE_ABS, 21), L(kInf), O(TBK_OPCODE_EQ, 22, 23), O(TBK_OPCODE_ABS, 0),
-    O(TBK_OPCODE_NE, 25, 23), O(TBK_OPCODE_AND, 24, 26), O(TBK_OPCODE_OR, 20, 27),
-    O(TBK_OPCODE_EQ, 13, 5), O(TBK_OPCODE_COPYSIGN, 5, 21), O(TBK_OPCODE_SELECT, 29, 30, 19),
-    O(TBK_OPCODE_SELECT, 28, 21, 31)};
-const Formula f56 = {f56_nodes, 33};
+    K(NodeKind::kRounded, 3), O(TBK_OPCODE_DIV, 4, 1), K(NodeKind::kRounded, 5), L(0),
+    O(TBK_OPCODE_NE, 2, 7), O(TBK_OPCODE_LT, 1, 7), O(TBK_OPCODE_LT, 2, 7), O(TBK_OPCODE_NE, 9, 10),
+    O(TBK_OPCODE_AND, 8, 11), L(1), O(TBK_OPCODE_SUB, 6, 13), K(NodeKind::kRounded, 14),
+    O(TBK_OPCODE_SELECT, 12, 15, 6), O(TBK_OPCODE_FLOOR, 16), O(TBK_OPCODE_SUB, 16, 17),
+    K(NodeKind::kRounded, 18), L(0.5), O(TBK_OPCODE_GT, 19, 20), O(TBK_OPCODE_ADD, 17, 13),
+    O(TBK_OPCODE_SELECT, 21, 22, 17), O(TBK_OPCODE_EQ, 1, 7), O(TBK_OPCODE_DIV, 0, 1),
+    O(TBK_OPCODE_ABS, 25), L(kInf), O(TBK_OPCODE_EQ, 26, 27), O(TBK_OPCODE_ABS, 0),
+    O(TBK_OPCODE_NE, 29, 27), O(TBK_OPCODE_AND, 28, 30), O(TBK_OPCODE_OR, 24, 31),
+    O(TBK_OPCODE_EQ, 16, 7), O(TBK_OPCODE_COPYSIGN, 7, 25), O(TBK_OPCODE_SELECT, 33, 34, 23),
+    O(TBK_OPCODE_SELECT, 32, 25, 35)};
+const Formula f56 = {f56_nodes, 37};
 const Node f57_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1)};
 const Formula f57 = {f57_nodes, 3};
 const Node f58_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV_TRUNC, 0, 1)};
 const Formula f58 = {f58_nodes, 3};
-const Node f59_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1), O(TBK_OPCODE_TRUNC, 2)};
-const Formula f59 = {f59_nodes, 4};
+const Node f59_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1), K(NodeKind::kRounded, 2),
+    O(TBK_OPCODE_TRUNC, 3)};
+const Formula f59 = {f59_nodes, 5};
 const Node f60_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV_FLOOR, 0, 1)};
 const Formula f60 = {f60_nodes, 3};
 const Node f61_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCODE_SUB, 0, 2),
-    O(TBK_OPCODE_DIV, 3, 1), L(0), O(TBK_OPCODE_NE, 2, 5), O(TBK_OPCODE_LT, 1, 5),
-    O(TBK_OPCODE_LT, 2, 5), O(TBK_OPCODE_NE, 7, 8), O(TBK_OPCODE_AND, 6, 9), L(1),
-    O(TBK_OPCODE_SUB, 4, 11), O(TBK_OPCODE_SELECT, 10, 12, 4), O(TBK_OPCODE_FLOOR, 13),
-    O(TBK_OPCODE_SUB, 13, 14), L(0.5), O(TBK_OPCODE_GT, 15, 16), O(TBK_OPCODE_ADD, 14, 11),
-    O(TBK_OPCODE_SELECT, 17, 18, 14), O(TBK_OPCODE_EQ, 1, 5), O(TBK_OPCODE_DIV, 0, 1),
-    O(TBK_OPCODE_ABS, 21), L(kInf), O(TBK_OPCODE_EQ, 22, 23), O(TBK_OPCODE_ABS, 0),
-    O(TBK_OPCODE_NE, 25, 23), O(TBK_OPCODE_AND, 24, 26), O(TBK_OPCODE_OR, 20, 27),
-    O(TBK_OPCODE_EQ, 13, 5), O(TBK_OPCODE_COPYSIGN, 5, 21), O(TBK_OPCODE_SELECT, 29, 30, 19),
-    O(TBK_OPCODE_SELECT, 28, 21, 31)};
-const Formula f61 = {f61_nodes, 33};
+    K(NodeKind::kRounded, 3), O(TBK_OPCODE_DIV, 4, 1), K(NodeKind::kRounded, 5), L(0),
+    O(TBK_OPCODE_NE, 2, 7), O(TBK_OPCODE_LT, 1, 7), O(TBK_OPCODE_LT, 2, 7), O(TBK_OPCODE_NE, 9, 10),
+    O(TBK_OPCODE_AND, 8, 11), L(1), O(TBK_OPCODE_SUB, 6, 13), K(NodeKind::kRounded, 14),
+    O(TBK_OPCODE_SELECT, 12, 15, 6), O(TBK_OPCODE_FLOOR, 16), O(TBK_OPCODE_SUB, 16, 17),
+    K(NodeKind::kRounded, 18), L(0.5), O(TBK_OPCODE_GT, 19, 20), O(TBK_OPCODE_ADD, 17, 13),
+    O(TBK_OPCODE_SELECT, 21, 22, 17), O(TBK_OPCODE_EQ, 1, 7), O(TBK_OPCODE_DIV, 0, 1),
+    O(TBK_OPCODE_ABS, 25), L(kInf), O(TBK_OPCODE_EQ, 26, 27), O(TBK_OPCODE_ABS, 0),
+    O(TBK_OPCODE_NE, 29, 27), O(TBK_OPCODE_AND, 28, 30), O(TBK_OPCODE_OR, 24, 31),
+    O(TBK_OPCODE_EQ, 16, 7), O(TBK_OPCODE_COPYSIGN, 7, 25), O(TBK_OPCODE_SELECT, 33, 34, 23),
+    O(TBK_OPCODE_SELECT, 32, 25, 35)};
+const Formula f61 = {f61_nodes, 37};
 const Node f62_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), N(2), O(TBK_OPCODE_MUL, 0, 3),
     O(TBK_OPCODE_EXPM1, 4), N(0), N(1), O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 5, 8),
     O(TBK_OPCODE_MUL, 0, 7), O(TBK_OPCODE_SELECT, 2, 9, 10)};
@@ -482,13 +486,14 @@ const Node f135_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCOD
 const Formula f135 = {f135_nodes, 11};
 const Node f136_nodes[] = {T(1), L(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_GT, 0, 3),
     O(TBK_OPCODE_OR, 2, 4), L(kNan), T(0), O(TBK_OPCODE_SUB, 3, 0), O(TBK_OPCODE_MUL, 0, 8),
-    O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SELECT, 5, 6, 10)};
-const Formula f136 = {f136_nodes, 12};
+    O(TBK_OPCODE_ABS, 9), O(TBK_OPCODE_DIV, 7, 10), O(TBK_OPCODE_SELECT, 5, 6, 11)};
+const Formula f136 = {f136_nodes, 13};
 const Condition c137[] = {{2, Is::kNotNegative, 0, nullptr}};
 const Node f138_nodes[] = {T(1), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
     O(TBK_OPCODE_GT, 0, 4), O(TBK_OPCODE_OR, 2, 5), L(0), T(0), O(TBK_OPCODE_SUB, 3, 0),
-    O(TBK_OPCODE_MUL, 0, 9), O(TBK_OPCODE_DIV, 8, 10), O(TBK_OPCODE_SELECT, 6, 7, 11)};
-const Formula f138 = {f138_nodes, 13};
+    O(TBK_OPCODE_MUL, 0, 9), O(TBK_OPCODE_ABS, 10), O(TBK_OPCODE_DIV, 8, 11),
+    O(TBK_OPCODE_SELECT, 6, 7, 12)};
+const Formula f138 = {f138_nodes, 14};
 const Node f139_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1)};
 const Formula f139 = {f139_nodes, 3};
 const Node f140_nodes[] = {T(0), T(1), O(TBK_OPCODE_LT, 0, 1)};
