@@ -4,6 +4,7 @@
 #include <generic/windows.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace tbk::generic {
 namespace {
@@ -18,7 +19,11 @@ bool is_list_for(c10::IntArrayRef list, size_t rank) {
   return list.size() == 1 || list.size() == rank;
 }
 
+/// PyTorch raises for numbers beyond 32 bits.
 bool is_fit(const Axis& axis) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  for (const int64_t number : {axis.kernel, axis.stride, axis.dilation, axis.before})
+    if (number > most) return false;
   const int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
   return axis.kernel > 0 && axis.stride > 0 && axis.dilation > 0 && axis.before >= 0 &&
          axis.before <= reach / 2;

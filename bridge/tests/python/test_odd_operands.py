@@ -136,6 +136,11 @@ REFUSED: dict[str, tuple[Call, list[Tensor]]] = {
     "a search in truth": (torch.searchsorted, [torch.tensor([False, True])] * 2),
     "buckets of truth": (torch.bucketize, [torch.tensor([False, True])] * 2),
     "a bin beyond all": (torch.bincount, [torch.tensor([2**63 - 1])]),
+    "a window beyond 32 bits": (lambda x: F.max_pool3d(x, 2**62), [torch.ones(1, 1, 4, 4, 4)]),
+    "windows farther apart than 32 bits": (
+        lambda x: F.max_pool2d(x, 2, stride=2**40), [torch.ones(1, 1, 4, 4)]),
+    "the average of a window beyond 32 bits": (
+        lambda x: F.avg_pool2d(x, 2**62), [torch.ones(1, 1, 4, 4)]),
     "a line of no lines": (
         lambda x: x.index_select(0, torch.zeros(2, dtype=torch.long, device=x.device)),
         [torch.ones(0, 0)]),
