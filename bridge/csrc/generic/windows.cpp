@@ -36,7 +36,8 @@ Axes window_axes(const at::Tensor& input, size_t rank, const Windows& windows) {
   const c10::IntArrayRef stride = windows.stride.empty() ? windows.kernel : windows.stride;
   for (const c10::IntArrayRef list : {windows.kernel, stride, windows.padding, windows.dilation})
     if (!is_list_for(list, rank)) return axes;
-  if (input.dim() <= static_cast<int64_t>(rank)) return axes;
+  const int64_t outer = input.dim() - static_cast<int64_t>(rank);
+  if (outer < 1 || outer > 2) return axes;
   for (size_t i = 0; i < rank; i++) {
     const int64_t dimension = input.dim() - static_cast<int64_t>(rank - i);
     Axis axis = {Along::kWindow, input.size(dimension), 0};

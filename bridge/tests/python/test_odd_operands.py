@@ -136,6 +136,17 @@ REFUSED: dict[str, tuple[Call, list[Tensor]]] = {
     "a search in truth": (torch.searchsorted, [torch.tensor([False, True])] * 2),
     "buckets of truth": (torch.bucketize, [torch.tensor([False, True])] * 2),
     "a bin beyond all": (torch.bincount, [torch.tensor([2**63 - 1])]),
+    **{f"a factor beyond {dtype}": (
+        lambda x, by=by: x.index_add(0, torch.tensor([0, 1], device=x.device), x, alpha=by),
+        [torch.ones(2, dtype=dtype)])
+       for dtype, by in ((torch.float16, 2**62), (torch.float32, 1e300), (torch.int8, 300))},
+    "a weight beyond float": (lambda x: torch.lerp(x, x, 1e300), [torch.ones(3)]),
+    "windows of too many dimensions": (
+        lambda x: F.max_pool3d(x, 2), [torch.ones(1, 1, 1, 2, 2, 2)]),
+    "too many dimensions, mirrored": (
+        lambda x: aten.reflection_pad2d(x, [1, 1, 1, 1]), [torch.ones(1, 1, 2, 2, 2)]),
+    "too many dimensions, repeated": (
+        lambda x: aten.replication_pad3d(x, [1] * 6), [torch.ones(1, 1, 1, 2, 2, 2)]),
     "a window beyond 32 bits": (lambda x: F.max_pool3d(x, 2**62), [torch.ones(1, 1, 4, 4, 4)]),
     "windows farther apart than 32 bits": (
         lambda x: F.max_pool2d(x, 2, stride=2**40), [torch.ones(1, 1, 4, 4)]),
