@@ -79,6 +79,11 @@ CALLS: dict[str, tuple[Call, list[Tensor]]] = {
     "nan_to_num of integers": (torch.nan_to_num, [WHOLE]),
     "nan_to_num of truth": (torch.nan_to_num, [WHOLE > 0]),
     "logsumexp of integers": (lambda x: torch.logsumexp(x, 1), [whole(4, 5)]),
+    **{f"integers to the {power}": (partial(torch.pow, exponent=power), [WHOLE])
+       for power in range(9)},
+    **{f"bytes to the {power}": (partial(torch.pow, exponent=power), [BYTES])
+       for power in (4, 7)},
+    "floats to the 4": (partial(torch.pow, exponent=4), [signed(3, 4)]),
     "a step that is never taken": (lambda x: x.detach().unfold(0, 2, 2**62) + 1, [signed(6)]),
     "a step that is never taken, summed": (
         lambda x: x.detach().as_strided((1, 3), (2**62, 1)).sum(0), [signed(6)]),
