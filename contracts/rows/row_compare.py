@@ -34,6 +34,31 @@ def call(row: Row, arguments: Sequence[Any]) -> Tensor:
     return result
 
 
+def takes_output(row: Row, result: torch.dtype, out: torch.dtype) -> bool:
+    """Returns whether a row writes a result to an output of that dtype."""
+    if row.rule == "compare":
+        return True
+    is_cast = row.rule in ("promote", "promote_to_float") and "same_output" not in row.flags
+    if not is_cast or row.apart & set(row.tensors):
+        return out is result
+    return torch.can_cast(result, out)
+
+
+def faults_of_outputs(row: Row, arguments: Sequence[Any], outs: Sequence[torch.dtype]) -> list[str]:
+    """Returns which outputs the row takes and PyTorch's CPU does not; raises NotForThisRow."""
+    result = evaluate(row, arguments).result
+    found = []
+    for dtype in outs:
+        out = torch.empty(result.shape, dtype=dtype)
+        if not takes_output(row, result.dtype, dtype):
+            continue
+        try:
+            call(row, [*arguments[: len(operator(row)._schema.arguments) - 1], out])
+        except RuntimeError as error:
+            found.append(f"{dtype} for {result.dtype}: {str(error).splitlines()[0]}")
+    return found
+
+
 def widened(arguments: Sequence[Any]) -> list[Any]:
     """Returns the arguments with every real tensor as float64."""
     return [one.double() if isinstance(one, Tensor) and one.dtype in REAL else one

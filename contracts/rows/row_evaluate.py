@@ -281,6 +281,8 @@ class Machine:
                 return operands[0] != 0
             case "kCompute":
                 return operands[0].to(self.used.compute)
+            case "kRounded":
+                return self.rounded(operands[0])
             case "kOpcode":
                 return OPERATIONS[node.name](*operands)
         return self.number(end_of(node.kind, self.used.common))

@@ -96,15 +96,20 @@ def calls(row: Row, dtype: torch.dtype) -> Iterator[list[Any]]:
         yield arguments(row, {**made, **chosen})
 
 
+# Which of two dtypes each tensor has: in turn; and the first of three alone in its own.
+IN_TURN, FIRST_ALONE = (0, 1, 0, 1), (0, 1, 1, 1)
+
+
 def mixed_calls(row: Row) -> Iterator[list[Any]]:
     """Yields calls with tensors of two dtypes, with and without dimensions."""
     places = [name for name in row.tensors if name not in row.apart]
-    for first, second in itertools.permutations(DTYPES, 2):
-        for bare in range(3):
-            given: dict[str, Any] = {name: torch.tensor([True, False]) for name in row.apart
-                                     if name in row.tensors}  # fmt: skip
-            for place, name in enumerate(places):
-                value = torch.tensor([3, 2], dtype=first if place % 2 == 0 else second)
-                given[name] = value[0] if bare == place + 1 else value
-            chosen = next(numbers(row, torch.bool))
-            yield arguments(row, {**given, **chosen})
+    patterns = (IN_TURN, FIRST_ALONE) if len(places) > 2 else (IN_TURN,)
+    pairs = itertools.permutations(DTYPES, 2)
+    for pair, pattern, bare in itertools.product(pairs, patterns, range(3)):
+        given: dict[str, Any] = {name: torch.tensor([True, False]) for name in row.apart
+                                 if name in row.tensors}  # fmt: skip
+        for place, name in enumerate(places):
+            value = torch.tensor([3, 2], dtype=pair[pattern[place]])
+            given[name] = value[0] if bare == place + 1 else value
+        chosen = next(numbers(row, torch.bool))
+        yield arguments(row, {**given, **chosen})

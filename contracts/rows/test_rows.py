@@ -15,7 +15,7 @@ pytest.importorskip("torch", reason="PyTorch is what the rows are held against")
 
 import take_overloads
 import torch
-from row_compare import error_of_formula, faults
+from row_compare import error_of_formula, faults, faults_of_outputs, operator
 from row_evaluate import NotForThisRow
 from row_formula import Formula, Node
 from row_operands import DTYPES, calls, mixed_calls
@@ -27,6 +27,10 @@ CONTRACTS = Path(__file__).resolve().parent.parent
 ROWS = load_rows(CONTRACTS)
 # The forms of an overload share its formulas and rules; the bridge's tests call them all.
 FUNCTIONS = [row for row in ROWS if row.form == "function"]
+# PyTorch makes some outputs of the function alone: no row is asked for those.
+OUTPUTS = [row for row in ROWS
+           if row.form == "out" and torch.Tag.generated not in operator(row).tags]  # fmt: skip
+OUTS = [torch.float64, torch.float16, torch.int64, torch.bool, torch.complex64]
 NAMES = [f"{row.schema.name}{[what for _, what in row.conditions] or ''}" for row in FUNCTIONS]
 
 
@@ -57,15 +61,38 @@ def test_a_row_gives_what_pytorch_gives(row: Row) -> None:
     assert served, "no dtype is served"
 
 
-@pytest.mark.parametrize("row", FUNCTIONS, ids=NAMES)
-def test_a_row_promotes_as_pytorch_does(row: Row) -> None:
+def found_in_mixed(row: Row) -> list[str]:
+    """What differs where tensors have two dtypes."""
     found = []
     for arguments in mixed_calls(row):
         try:
             found += faults(row, arguments)
         except NotForThisRow:
             continue
+    return found
+
+
+@pytest.mark.parametrize("row", FUNCTIONS, ids=NAMES)
+def test_a_row_promotes_as_pytorch_does(row: Row) -> None:
+    found = found_in_mixed(row)
     assert not found, "\n".join(found[:10])
+
+
+def found_in_outputs(row: Row) -> list[str]:
+    """Which outputs of another dtype the row takes, and PyTorch does not."""
+    found = []
+    for dtype in (torch.float32, torch.int32):
+        arguments = next(calls(row, dtype))
+        try:
+            found += faults_of_outputs(row, arguments, OUTS)
+        except NotForThisRow:
+            continue
+    return [one for one in found if "ZeroDivisionError" not in one]
+
+
+@pytest.mark.parametrize("row", OUTPUTS, ids=[row.schema.name for row in OUTPUTS])
+def test_a_row_takes_no_output_that_pytorch_refuses(row: Row) -> None:
+    assert not found_in_outputs(row)
 
 
 @pytest.mark.parametrize("row", FUNCTIONS, ids=NAMES)
@@ -119,14 +146,26 @@ def test_a_wrong_opcode_is_found(overload: str, old: str, new: str) -> None:
 
 def test_a_wrong_rule_is_found() -> None:
     row = next(one for one in FUNCTIONS if one.schema.name == "maximum")
-    wrong = replace(row, rule="self")
-    found = []
-    for arguments in mixed_calls(wrong):
-        try:
-            found += faults(wrong, arguments)
-        except NotForThisRow:
-            continue
-    assert found
+    assert found_in_mixed(replace(row, rule="self"))
+
+
+def without(row: Row, flag: str) -> Row:
+    return replace(row, flags=tuple(one for one in row.flags if one != flag))
+
+
+@pytest.mark.parametrize("flag", ["refuses_truth", "refuses_integer_ratio"])
+def test_a_lost_refusal_is_found(flag: str) -> None:
+    rows = [row for row in FUNCTIONS if flag in row.flags]
+    assert rows
+    for row in rows:
+        assert found_in_mixed(without(row, flag)), row.schema.name
+
+
+def test_an_output_that_is_cast_to_is_found() -> None:
+    rows = [row for row in OUTPUTS if "same_output" in row.flags]
+    assert rows
+    for row in rows:
+        assert found_in_outputs(without(row, "same_output")), row.schema.name
 
 
 def test_a_lost_nan_is_found() -> None:

@@ -78,7 +78,7 @@ def node(one: Node, row: Row) -> str:
         case "kOpcode":
             places = ", ".join(map(str, one.operands))
             return f"O(TBK_OPCODE_{one.name}, {places})"
-        case "kTruth" | "kCompute":
+        case "kTruth" | "kCompute" | "kRounded":
             return f"K(NodeKind::{one.kind}, {one.operands[0]})"
     return f"E(NodeKind::{one.kind})"
 

@@ -219,6 +219,8 @@ class Reader:
         if name in ("truth", "number") and len(arguments) == 1:
             place = self.value(arguments[0])
             return self.truth(place) if name == "truth" else self.compute(place)
+        if name == "rounded" and len(arguments) == 1 and self.kind == "real":
+            return self.add(Node("kRounded", operands=(self.compute(self.value(arguments[0])),)))
         if name == "where" and len(arguments) == 3:
             condition, *values = [self.value(one) for one in arguments]
             return self.opcode("SELECT", [self.truth(condition), *values])

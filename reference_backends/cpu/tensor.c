@@ -40,6 +40,13 @@ static tbk_status_t locate(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_
   return TBK_OK;
 }
 
+/* Of a dimension that is never stepped along, a step too large for bytes is none. */
+static bool step_in_bytes(int64_t size, int64_t stride, int64_t bytes, int64_t* out_step) {
+  bool is_large = __builtin_mul_overflow(stride, bytes, out_step);
+  if (is_large && size <= 1) *out_step = 0;
+  return !is_large || size <= 1;
+}
+
 static tbk_status_t describe(const tbk_tensor_t* tensor, cpu_view_t* view, tbk_error_t* error) {
   if (!tensor || tensor->struct_size < sizeof *tensor)
     return cpu_fail(TBK_INVALID, error, "a tensor is NULL, or its struct_size too small");
@@ -53,7 +60,8 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, cpu_view_t* view, tbk_e
     view->sizes[i] = tensor->sizes[i];
     bool wrong = tensor->sizes[i] < 0 ||
                  __builtin_mul_overflow(view->count, tensor->sizes[i], &view->count) ||
-                 __builtin_mul_overflow(tensor->strides[i], view->element_bytes, &view->strides[i]);
+                 !step_in_bytes(tensor->sizes[i], tensor->strides[i], view->element_bytes,
+                                &view->strides[i]);
     if (wrong) return cpu_fail(TBK_INVALID, error, "a size is negative, or a shape too large");
   }
   return TBK_OK;

@@ -280,7 +280,7 @@ at::Tensor& renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, con
       if (d != *at) others.push_back(d);
     const at::Tensor norm = at::linalg_vector_norm(self, p, others, /*keepdim=*/true);
     const at::Tensor scale = norm.add(1e-7).reciprocal().mul(most);
-    return self.mul(scale.masked_fill(norm.le(most), 1));
+    return self.mul(scale.masked_fill(norm.gt(most).logical_not_(), 1));
   });
 }
 

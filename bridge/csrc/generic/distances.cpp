@@ -22,8 +22,18 @@ namespace tbk::generic {
 namespace {
 
 /// Which norm of the difference of two rows: of some orders the arithmetic is another.
-enum class Order : uint8_t { kCount, kFirst, kBelowOne, kBelowTwo, kSecond, kAny, kMost };
-constexpr size_t kOrderCount = 7;
+/// kMostKnown passes over what is no number.
+enum class Order : uint8_t {
+  kCount,
+  kFirst,
+  kBelowOne,
+  kBelowTwo,
+  kSecond,
+  kAny,
+  kMost,
+  kMostKnown
+};
+constexpr size_t kOrderCount = 8;
 
 Order order_of(double p) {
   if (p == 0) return Order::kCount;
@@ -50,8 +60,9 @@ class Metric {
         return b_.select(b_.apply(TBK_OPCODE_ISNAN, {size}), size, one);
       }
       case Order::kFirst:
+      case Order::kMost:
         return size;
-      case Order::kMost:  // PyTorch's CPU passes over what is no number
+      case Order::kMostKnown:
         return b_.select(b_.apply(TBK_OPCODE_ISNAN, {size}), number(0), size);
       case Order::kSecond:
         return op(TBK_OPCODE_MUL, difference, difference);
@@ -60,7 +71,7 @@ class Metric {
     }
   }
   Value sum(Value one, Value other) {
-    return op(order_ == Order::kMost ? TBK_OPCODE_MAX : TBK_OPCODE_ADD, one, other);
+    return op(is_greatest() ? TBK_OPCODE_MAX : TBK_OPCODE_ADD, one, other);
   }
   /// The distance, of all that was added.
   Value distance(Value all) {
@@ -77,13 +88,16 @@ class Metric {
     const Value with_sign = op(TBK_OPCODE_MUL, gradient, sign(difference));
     if (order_ == Order::kCount) return zero;
     if (order_ == Order::kFirst) return with_sign;
-    if (order_ == Order::kMost) return op(TBK_OPCODE_MUL, with_sign, is_most(size, distance));
+    if (is_greatest()) return op(TBK_OPCODE_MUL, with_sign, is_most(size, distance));
     const Value is_same = op(TBK_OPCODE_EQ, distance, zero);
     return b_.select(order_ == Order::kBelowOne ? op(TBK_OPCODE_OR, is_same, is_none) : is_same,
                      zero, op(TBK_OPCODE_MUL, with_sign, share(size, distance)));
   }
 
  private:
+  bool is_greatest() const {
+    return order_ == Order::kMost || order_ == Order::kMostKnown;
+  }
   Value op(uint16_t opcode, Value x, Value y) {
     return b_.apply(opcode, {x, y});
   }
@@ -162,19 +176,20 @@ const Reduction* slopes_of(Order order, at::ScalarType real) {
 /// All rows of `one` beside all of `other`, batches broadcast.
 class Pairs {
  public:
-  Pairs(const at::Tensor& one, const at::Tensor& other, double p)
+  Pairs(const at::Tensor& one, const at::Tensor& other, double p, Order order)
       : batch_(at::infer_size_dimvector(one.sizes().slice(0, outer(one)),
                                         other.sizes().slice(0, outer(other)))),
         one_(beside(one, one.size(-2))),
         other_(beside(other, other.size(-2))),
-        p_(p) {}
+        p_(p),
+        order_(order) {}
 
   /// Of sizes [batch, rows of one, rows of the other]; not defined where the backend refuses.
   at::Tensor distances() const {
     const int64_t rows = one_.size(-2), others = other_.size(-2), length = one_.size(-1);
     at::Tensor out = fresh(rows, others);
     const at::DimVector all = sizes(rows, others, length);
-    return run(*distances_of(order_of(p_), dtype()), out,
+    return run(*distances_of(order_, dtype()), out,
                {one_.unsqueeze(-2).expand(all), other_.unsqueeze(-3).expand(all)});
   }
   /// Of sizes [batch, rows of one, length]; `gradient` and `distances` are of those of distances().
@@ -182,7 +197,7 @@ class Pairs {
     const int64_t rows = one_.size(-2), others = other_.size(-2), length = one_.size(-1);
     at::Tensor out = fresh(rows, length);
     const at::DimVector all = sizes(rows, length, others);
-    return run(*slopes_of(order_of(p_), dtype()), out,
+    return run(*slopes_of(order_, dtype()), out,
                {one_.unsqueeze(-1).expand(all), other_.mT().unsqueeze(-3).expand(all),
                 gradient.unsqueeze(-2).expand(all), distances.unsqueeze(-2).expand(all)});
   }
@@ -223,7 +238,13 @@ class Pairs {
   const at::DimVector batch_;
   const at::Tensor one_, other_;
   const double p_;
+  const Order order_;
 };
+
+/// PyTorch's CPU passes over what is no number in the distances of two tensors, not in those of one.
+Order order_of_two(double p) {
+  return std::isinf(p) ? Order::kMostKnown : order_of(p);
+}
 
 /// Returns whether PyTorch's CPU has a kernel for it: it raises for half precision.
 bool may_be_paired(const at::Tensor& one, const at::Tensor& other, double p) {
@@ -241,7 +262,7 @@ at::Tensor cdist(const at::Tensor& one, const at::Tensor& other, double p,
                  std::optional<int64_t> mode) {
   using Op = at::_ops::_cdist_forward;
   if (may_be_paired(one, other, p) && mode.value_or(0) >= 0 && mode.value_or(0) <= 2) {
-    const at::Tensor out = Pairs(one, other, p).distances();
+    const at::Tensor out = Pairs(one, other, p, order_of_two(p)).distances();
     if (count_composed<Op>(out.defined(), one)) return out;
   }
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(one, other, p, mode);
@@ -253,7 +274,7 @@ at::Tensor cdist_backward(const at::Tensor& gradient, const at::Tensor& one,
   if (may_be_paired(one, other, p) && are_plain({&one, &gradient, &distances}) &&
       are_real({&one, &gradient, &distances}) && gradient.sizes() == distances.sizes() &&
       one.numel() > 0 && other.numel() > 0) {
-    const at::Tensor out = Pairs(one, other, p).gradient(gradient, distances);
+    const at::Tensor out = Pairs(one, other, p, order_of_two(p)).gradient(gradient, distances);
     if (count_composed<Op>(out.defined(), one)) return out;
   }
   return on_host<Op>(gradient, one, other, p, distances);
@@ -275,7 +296,7 @@ at::Tensor pdist(const at::Tensor& self, double p) {
   using Op = at::_ops::_pdist_forward;
   if (may_be_paired(self, p)) {
     const Composition whole;
-    const at::Tensor all = Pairs(self, self, p).distances();
+    const at::Tensor all = Pairs(self, self, p, order_of(p)).distances();
     if (count_composed<Op>(all.defined(), self))
       return all.view(-1).index_select(0, places_above(self));
   }
@@ -296,7 +317,8 @@ at::Tensor pdist_backward(const at::Tensor& gradient, const at::Tensor& self, do
           at::zeros({rows * rows}, self.options()).index_copy_(0, places, pairs).view({rows, rows});
       return above.add(above.mT());
     };
-    const at::Tensor out = Pairs(self, self, p).gradient(of_all(gradient), of_all(distances));
+    const at::Tensor out =
+        Pairs(self, self, p, order_of(p)).gradient(of_all(gradient), of_all(distances));
     if (count_composed<Op>(out.defined(), self)) return out;
   }
   return on_host<Op>(gradient, self, p, distances);

@@ -15,6 +15,7 @@
 #include <generic/scan.h>
 #include <torch/library.h>
 
+#include <limits>
 #include <tuple>
 
 namespace tbk::generic {
@@ -46,6 +47,17 @@ struct Bags {
     return at::zeros({count + 1, rows.size(1)}, rows.options())
         .index_add_(0, counted, rows)
         .narrow(0, 0, count);
+  }
+  /// Returns rows in which NaN is the least, but in the first row of a bag: PyTorch keeps it only there.
+  at::Tensor comparable(const at::Tensor& rows) const {
+    const int64_t none = indices.numel();
+    const at::Tensor place = at::arange(none, counted.options());
+    const at::Tensor first = at::full({count + 1}, none, counted.options())
+                                 .index_reduce_(0, counted, place, "amin")
+                                 .index_select(0, counted);
+    const at::Tensor is_later = place.ne(first).unsqueeze(1);
+    return rows.masked_fill(rows.isnan().logical_and(is_later),
+                            -std::numeric_limits<double>::infinity());
   }
   at::Tensor greatest(const at::Tensor& rows) const {
     return at::zeros({count + 1, rows.size(1)}, rows.options())
@@ -95,7 +107,8 @@ Four bagged(const at::Tensor& weight, const at::Tensor& indices, const at::Tenso
   const int64_t count = offsets.numel() - (has_last ? 1 : 0);
   const at::Tensor of_each = bag_of_each(offsets.narrow(0, 0, count), indices.numel());
   const Bags bags(indices, of_each, count, padding);
-  const at::Tensor rows = looked_up(weight, indices, factors), sizes = bags.sizes();
+  const at::Tensor each = looked_up(weight, indices, factors), sizes = bags.sizes();
+  const at::Tensor rows = mode == kMax ? bags.comparable(each) : each;
   at::Tensor out = mode == kMax ? bags.greatest(rows) : bags.summed(rows);
   const at::Tensor which = mode == kMax ? bags.which(rows, out) : sizes;
   if (mode == kMean) out = out.div(sizes.clamp_min(1).unsqueeze(1));

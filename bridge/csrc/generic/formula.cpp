@@ -121,6 +121,8 @@ class Writer {
         return builder_.cast(operand(0), at::kBool);
       case NodeKind::kCompute:
         return builder_.cast(operand(0), computed_);
+      case NodeKind::kRounded:
+        return builder_.cast(builder_.cast(operand(0), types_.common), computed_);
       case NodeKind::kLeast:
         return extreme(true);
       case NodeKind::kGreatest:

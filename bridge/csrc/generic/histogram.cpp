@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 namespace tbk::generic {
@@ -62,7 +63,8 @@ at::Tensor bincount(const at::Tensor& self, const Maybe& weights, int64_t least)
   at::Tensor sums = at::zeros({least}, bins.options());
   if (self.numel() > 0) {
     const auto [first, last] = read_extremes<int64_t>(bins);
-    if (first < 0) return on_host<Op>(self, weights, least);
+    if (first < 0 || last == std::numeric_limits<int64_t>::max())
+      return on_host<Op>(self, weights, least);
     const at::Tensor source = summands(bins, weights);
     sums = at::zeros({std::max(last + 1, least)}, source.options()).index_add_(0, bins, source);
   }

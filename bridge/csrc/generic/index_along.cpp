@@ -9,6 +9,7 @@
 #include <ATen/ops/index_reduce_ops.h>
 #include <aten/empty.h>
 #include <aten/operands.h>
+#include <generic/host_number.h>
 #include <generic/index_write.h>
 #include <torch/library.h>
 
@@ -43,6 +44,7 @@ std::optional<Writing> sliced(const char* operation, const at::Tensor& self, int
 
 /// PyTorch raises for other numbers, or computes what it makes of them.
 bool is_factor(const at::Scalar& alpha, at::ScalarType dtype) {
+  if (!fits(alpha, dtype, /*is_checked=*/false)) return false;
   if (dtype == at::kBool || at::isComplexType(dtype) || alpha.isBoolean() || alpha.isComplex())
     return alpha.equal(1);
   return !alpha.isFloatingPoint() || !at::isIntegralType(dtype, /*includeBool=*/true);

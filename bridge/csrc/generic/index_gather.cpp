@@ -47,6 +47,8 @@ std::optional<at::DimVector> selected_sizes(const at::Tensor& self, int64_t dim,
                                             const at::Tensor& index) {
   at::DimVector sizes(self.sizes().begin(), self.sizes().end());
   if (index.dim() > 1 || (sizes.empty() && index.numel() != 1)) return std::nullopt;
+  if (!sizes.empty() && sizes[static_cast<size_t>(dim)] == 0 && index.numel() > 0)
+    return std::nullopt;
   if (!sizes.empty()) sizes[static_cast<size_t>(dim)] = index.numel();
   return sizes;
 }

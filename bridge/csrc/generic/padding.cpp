@@ -32,7 +32,8 @@ namespace {
 Axes padded_axes(Along along, const at::Tensor& input, c10::IntArrayRef padding) {
   Axes axes;
   const size_t rank = padding.size() / 2;
-  if (padding.size() % 2 != 0 || input.dim() <= static_cast<int64_t>(rank)) return axes;
+  const auto outer = input.dim() - static_cast<int64_t>(rank);
+  if (padding.size() % 2 != 0 || outer < 1 || outer > 2) return axes;
   for (size_t i = 0; i < rank; i++) {
     const int64_t dimension = input.dim() - static_cast<int64_t>(rank - i);
     const size_t at = 2 * (rank - 1 - i);

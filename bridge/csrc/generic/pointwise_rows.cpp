@@ -165,41 +165,45 @@ const Condition c50[] = {{2, Is::kAbsent, 0, nullptr}};
 const Condition c51[] = {{2, Is::kText, 0, "trunc"}};
 const Node f52_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV_TRUNC, 0, 1)};
 const Formula f52 = {f52_nodes, 3};
-const Node f53_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1), O(TBK_OPCODE_TRUNC, 2)};
-const Formula f53 = {f53_nodes, 4};
+const Node f53_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1), K(NodeKind::kRounded, 2),
+    O(TBK_OPCODE_TRUNC, 3)};
+const Formula f53 = {f53_nodes, 5};
 const Condition c54[] = {{2, Is::kText, 0, "floor"}};
 const Node f55_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV_FLOOR, 0, 1)};
 const Formula f55 = {f55_nodes, 3};
 const Node f56_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCODE_SUB, 0, 2),
-    O(TBK_OPCODE_DIV, 3, 1), L(0), O(TBK_OPCODE_NE, 2, 5), O(TBK_OPCODE_LT, 1, 5),
-    O(TBK_OPCODE_LT, 2, 5), O(TBK_OPCODE_NE, 7, 8), O(TBK_OPCODE_AND, 6, 9), L(1),
-    O(TBK_OPCODE_SUB, 4, 11), O(TBK_OPCODE_SELECT, 10, 12, 4), O(TBK_OPCODE_FLOOR, 13),
-    O(TBK_OPCODE_SUB, 13, 14), L(0.5), O(TBK_OPCODE_GT, 15, 16), O(TBK_OPCODE_ADD, 14, 11),
-    O(TBK_OPCODE_SELECT, 17, 18, 14), O(TBK_OPCODE_EQ, 1, 5), O(TBK_OPCODE_DIV, 0, 1),
-    O(TBK_OPCODE_ABS, 21), L(kInf), O(TBK_OPCODE_EQ, 22, 23), O(TBK_OPCODE_ABS, 0),
-    O(TBK_OPCODE_NE, 25, 23), O(TBK_OPCODE_AND, 24, 26), O(TBK_OPCODE_OR, 20, 27),
-    O(TBK_OPCODE_EQ, 13, 5), O(TBK_OPCODE_COPYSIGN, 5, 21), O(TBK_OPCODE_SELECT, 29, 30, 19),
-    O(TBK_OPCODE_SELECT, 28, 21, 31)};
-const Formula f56 = {f56_nodes, 33};
+    K(NodeKind::kRounded, 3), O(TBK_OPCODE_DIV, 4, 1), K(NodeKind::kRounded, 5), L(0),
+    O(TBK_OPCODE_NE, 2, 7), O(TBK_OPCODE_LT, 1, 7), O(TBK_OPCODE_LT, 2, 7), O(TBK_OPCODE_NE, 9, 10),
+    O(TBK_OPCODE_AND, 8, 11), L(1), O(TBK_OPCODE_SUB, 6, 13), K(NodeKind::kRounded, 14),
+    O(TBK_OPCODE_SELECT, 12, 15, 6), O(TBK_OPCODE_FLOOR, 16), O(TBK_OPCODE_SUB, 16, 17),
+    K(NodeKind::kRounded, 18), L(0.5), O(TBK_OPCODE_GT, 19, 20), O(TBK_OPCODE_ADD, 17, 13),
+    O(TBK_OPCODE_SELECT, 21, 22, 17), O(TBK_OPCODE_EQ, 1, 7), O(TBK_OPCODE_DIV, 0, 1),
+    O(TBK_OPCODE_ABS, 25), L(kInf), O(TBK_OPCODE_EQ, 26, 27), O(TBK_OPCODE_ABS, 0),
+    O(TBK_OPCODE_NE, 29, 27), O(TBK_OPCODE_AND, 28, 30), O(TBK_OPCODE_OR, 24, 31),
+    O(TBK_OPCODE_EQ, 16, 7), O(TBK_OPCODE_COPYSIGN, 7, 25), O(TBK_OPCODE_SELECT, 33, 34, 23),
+    O(TBK_OPCODE_SELECT, 32, 25, 35)};
+const Formula f56 = {f56_nodes, 37};
 const Node f57_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1)};
 const Formula f57 = {f57_nodes, 3};
 const Node f58_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV_TRUNC, 0, 1)};
 const Formula f58 = {f58_nodes, 3};
-const Node f59_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1), O(TBK_OPCODE_TRUNC, 2)};
-const Formula f59 = {f59_nodes, 4};
+const Node f59_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1), K(NodeKind::kRounded, 2),
+    O(TBK_OPCODE_TRUNC, 3)};
+const Formula f59 = {f59_nodes, 5};
 const Node f60_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV_FLOOR, 0, 1)};
 const Formula f60 = {f60_nodes, 3};
 const Node f61_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCODE_SUB, 0, 2),
-    O(TBK_OPCODE_DIV, 3, 1), L(0), O(TBK_OPCODE_NE, 2, 5), O(TBK_OPCODE_LT, 1, 5),
-    O(TBK_OPCODE_LT, 2, 5), O(TBK_OPCODE_NE, 7, 8), O(TBK_OPCODE_AND, 6, 9), L(1),
-    O(TBK_OPCODE_SUB, 4, 11), O(TBK_OPCODE_SELECT, 10, 12, 4), O(TBK_OPCODE_FLOOR, 13),
-    O(TBK_OPCODE_SUB, 13, 14), L(0.5), O(TBK_OPCODE_GT, 15, 16), O(TBK_OPCODE_ADD, 14, 11),
-    O(TBK_OPCODE_SELECT, 17, 18, 14), O(TBK_OPCODE_EQ, 1, 5), O(TBK_OPCODE_DIV, 0, 1),
-    O(TBK_OPCODE_ABS, 21), L(kInf), O(TBK_OPCODE_EQ, 22, 23), O(TBK_OPCODE_ABS, 0),
-    O(TBK_OPCODE_NE, 25, 23), O(TBK_OPCODE_AND, 24, 26), O(TBK_OPCODE_OR, 20, 27),
-    O(TBK_OPCODE_EQ, 13, 5), O(TBK_OPCODE_COPYSIGN, 5, 21), O(TBK_OPCODE_SELECT, 29, 30, 19),
-    O(TBK_OPCODE_SELECT, 28, 21, 31)};
-const Formula f61 = {f61_nodes, 33};
+    K(NodeKind::kRounded, 3), O(TBK_OPCODE_DIV, 4, 1), K(NodeKind::kRounded, 5), L(0),
+    O(TBK_OPCODE_NE, 2, 7), O(TBK_OPCODE_LT, 1, 7), O(TBK_OPCODE_LT, 2, 7), O(TBK_OPCODE_NE, 9, 10),
+    O(TBK_OPCODE_AND, 8, 11), L(1), O(TBK_OPCODE_SUB, 6, 13), K(NodeKind::kRounded, 14),
+    O(TBK_OPCODE_SELECT, 12, 15, 6), O(TBK_OPCODE_FLOOR, 16), O(TBK_OPCODE_SUB, 16, 17),
+    K(NodeKind::kRounded, 18), L(0.5), O(TBK_OPCODE_GT, 19, 20), O(TBK_OPCODE_ADD, 17, 13),
+    O(TBK_OPCODE_SELECT, 21, 22, 17), O(TBK_OPCODE_EQ, 1, 7), O(TBK_OPCODE_DIV, 0, 1),
+    O(TBK_OPCODE_ABS, 25), L(kInf), O(TBK_OPCODE_EQ, 26, 27), O(TBK_OPCODE_ABS, 0),
+    O(TBK_OPCODE_NE, 29, 27), O(TBK_OPCODE_AND, 28, 30), O(TBK_OPCODE_OR, 24, 31),
+    O(TBK_OPCODE_EQ, 16, 7), O(TBK_OPCODE_COPYSIGN, 7, 25), O(TBK_OPCODE_SELECT, 33, 34, 23),
+    O(TBK_OPCODE_SELECT, 32, 25, 35)};
+const Formula f61 = {f61_nodes, 37};
 const Node f62_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), N(2), O(TBK_OPCODE_MUL, 0, 3),
     O(TBK_OPCODE_EXPM1, 4), N(0), N(1), O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 5, 8),
     O(TBK_OPCODE_MUL, 0, 7), O(TBK_OPCODE_SELECT, 2, 9, 10)};
@@ -482,13 +486,14 @@ const Node f135_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCOD
 const Formula f135 = {f135_nodes, 11};
 const Node f136_nodes[] = {T(1), L(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_GT, 0, 3),
     O(TBK_OPCODE_OR, 2, 4), L(kNan), T(0), O(TBK_OPCODE_SUB, 3, 0), O(TBK_OPCODE_MUL, 0, 8),
-    O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SELECT, 5, 6, 10)};
-const Formula f136 = {f136_nodes, 12};
+    O(TBK_OPCODE_ABS, 9), O(TBK_OPCODE_DIV, 7, 10), O(TBK_OPCODE_SELECT, 5, 6, 11)};
+const Formula f136 = {f136_nodes, 13};
 const Condition c137[] = {{2, Is::kNotNegative, 0, nullptr}};
 const Node f138_nodes[] = {T(1), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
     O(TBK_OPCODE_GT, 0, 4), O(TBK_OPCODE_OR, 2, 5), L(0), T(0), O(TBK_OPCODE_SUB, 3, 0),
-    O(TBK_OPCODE_MUL, 0, 9), O(TBK_OPCODE_DIV, 8, 10), O(TBK_OPCODE_SELECT, 6, 7, 11)};
-const Formula f138 = {f138_nodes, 13};
+    O(TBK_OPCODE_MUL, 0, 9), O(TBK_OPCODE_ABS, 10), O(TBK_OPCODE_DIV, 8, 11),
+    O(TBK_OPCODE_SELECT, 6, 7, 12)};
+const Formula f138 = {f138_nodes, 14};
 const Node f139_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1)};
 const Formula f139 = {f139_nodes, 3};
 const Node f140_nodes[] = {T(0), T(1), O(TBK_OPCODE_LT, 0, 1)};
@@ -614,86 +619,123 @@ const Formula f173 = {f173_nodes, 2};
 const Condition c174[] = {{1, Is::kInteger, 3, nullptr}};
 const Node f175_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 0)};
 const Formula f175 = {f175_nodes, 3};
-const Node f176_nodes[] = {T(0), N(0), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f176 = {f176_nodes, 3};
-const Node f177_nodes[] = {T(0), T(1), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f177 = {f177_nodes, 3};
-const Node f178_nodes[] = {T(0), L(57.29577951308232), O(TBK_OPCODE_MUL, 0, 1)};
+const Condition c176[] = {{1, Is::kInteger, 0, nullptr}};
+const Node f177_nodes[] = {L(1)};
+const Formula f177 = {f177_nodes, 1};
+const Node f178_nodes[] = {T(0), L(0), O(TBK_OPCODE_POW, 0, 1)};
 const Formula f178 = {f178_nodes, 3};
-const Node f179_nodes[] = {L(1), T(0), O(TBK_OPCODE_DIV, 0, 1)};
-const Formula f179 = {f179_nodes, 3};
-const Node f180_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), O(TBK_OPCODE_SELECT, 2, 1, 0)};
-const Formula f180 = {f180_nodes, 4};
-const Node f181_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
-const Formula f181 = {f181_nodes, 3};
-const Node f182_nodes[] = {N(0), T(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Condition c179[] = {{1, Is::kInteger, 1, nullptr}};
+const Node f180_nodes[] = {T(0), L(1), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f180 = {f180_nodes, 3};
+const Condition c181[] = {{1, Is::kInteger, 4, nullptr}};
+const Node f182_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1)};
 const Formula f182 = {f182_nodes, 3};
-const Node f183_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Node f183_nodes[] = {T(0), L(4), O(TBK_OPCODE_POW, 0, 1)};
 const Formula f183 = {f183_nodes, 3};
-const Node f184_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0)};
-const Formula f184 = {f184_nodes, 2};
-const Node f185_nodes[] = {L(10), N(0), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_POW, 0, 2), L(0),
+const Condition c184[] = {{1, Is::kInteger, 5, nullptr}};
+const Node f185_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 2, 0)};
+const Formula f185 = {f185_nodes, 4};
+const Node f186_nodes[] = {T(0), L(5), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f186 = {f186_nodes, 3};
+const Condition c187[] = {{1, Is::kInteger, 6, nullptr}};
+const Node f188_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 2, 1)};
+const Formula f188 = {f188_nodes, 4};
+const Node f189_nodes[] = {T(0), L(6), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f189 = {f189_nodes, 3};
+const Condition c190[] = {{1, Is::kInteger, 7, nullptr}};
+const Node f191_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 2, 1), O(TBK_OPCODE_MUL, 3, 0)};
+const Formula f191 = {f191_nodes, 5};
+const Node f192_nodes[] = {T(0), L(7), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f192 = {f192_nodes, 3};
+const Condition c193[] = {{1, Is::kInteger, 8, nullptr}};
+const Node f194_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 2, 2)};
+const Formula f194 = {f194_nodes, 4};
+const Node f195_nodes[] = {T(0), L(8), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f195 = {f195_nodes, 3};
+const Node f196_nodes[] = {T(0), N(0), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f196 = {f196_nodes, 3};
+const Node f197_nodes[] = {T(0), T(1), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f197 = {f197_nodes, 3};
+const Node f198_nodes[] = {T(0), L(57.29577951308232), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f198 = {f198_nodes, 3};
+const Node f199_nodes[] = {L(1), T(0), O(TBK_OPCODE_DIV, 0, 1)};
+const Formula f199 = {f199_nodes, 3};
+const Node f200_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), O(TBK_OPCODE_SELECT, 2, 1, 0)};
+const Formula f200 = {f200_nodes, 4};
+const Node f201_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f201 = {f201_nodes, 3};
+const Node f202_nodes[] = {N(0), T(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f202 = {f202_nodes, 3};
+const Node f203_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f203 = {f203_nodes, 3};
+const Node f204_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0)};
+const Formula f204 = {f204_nodes, 2};
+const Node f205_nodes[] = {L(10), N(0), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_POW, 0, 2), L(0),
     O(TBK_OPCODE_LT, 1, 4), T(0), O(TBK_OPCODE_DIV, 6, 3), O(TBK_OPCODE_ROUND, 7),
     O(TBK_OPCODE_MUL, 8, 3), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_ROUND, 10),
     O(TBK_OPCODE_DIV, 11, 3), O(TBK_OPCODE_SELECT, 5, 9, 12)};
-const Formula f185 = {f185_nodes, 14};
-const Node f186_nodes[] = {L(1), T(0), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 0, 2)};
-const Formula f186 = {f186_nodes, 4};
-const Node f187_nodes[] = {N(0), N(1), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f187 = {f187_nodes, 5};
-const Node f188_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f188 = {f188_nodes, 5};
-const Node f189_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), K(NodeKind::kCompute, 2),
+const Formula f205 = {f205_nodes, 14};
+const Node f206_nodes[] = {L(1), T(0), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 0, 2)};
+const Formula f206 = {f206_nodes, 4};
+const Node f207_nodes[] = {N(0), N(1), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f207 = {f207_nodes, 5};
+const Node f208_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f208 = {f208_nodes, 5};
+const Node f209_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), K(NodeKind::kCompute, 2),
     O(TBK_OPCODE_LT, 0, 1), K(NodeKind::kCompute, 4), O(TBK_OPCODE_SUB, 3, 5)};
-const Formula f189 = {f189_nodes, 7};
-const Node f190_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
+const Formula f209 = {f209_nodes, 7};
+const Node f210_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
     O(TBK_OPCODE_ADD, 1, 3), O(TBK_OPCODE_DIV, 1, 4)};
-const Formula f190 = {f190_nodes, 6};
-const Node f191_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 3, 2),
+const Formula f210 = {f210_nodes, 6};
+const Node f211_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 3, 2),
     O(TBK_OPCODE_MUL, 0, 4)};
-const Formula f191 = {f191_nodes, 6};
-const Node f192_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1)};
-const Formula f192 = {f192_nodes, 3};
-const Node f193_nodes[] = {T(0), O(TBK_OPCODE_SIGNBIT, 0)};
-const Formula f193 = {f193_nodes, 2};
-const Node f194_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
+const Formula f211 = {f211_nodes, 6};
+const Node f212_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1)};
+const Formula f212 = {f212_nodes, 3};
+const Node f213_nodes[] = {T(0), O(TBK_OPCODE_SIGNBIT, 0)};
+const Formula f213 = {f213_nodes, 2};
+const Node f214_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
     O(TBK_OPCODE_ADD, 1, 3), O(TBK_OPCODE_DIV, 0, 4)};
-const Formula f194 = {f194_nodes, 6};
-const Node f195_nodes[] = {T(0), O(TBK_OPCODE_SIN, 0)};
-const Formula f195 = {f195_nodes, 2};
-const Node f196_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0), L(2), O(TBK_OPCODE_DIV, 1, 2),
+const Formula f214 = {f214_nodes, 6};
+const Node f215_nodes[] = {T(0), O(TBK_OPCODE_SIN, 0)};
+const Formula f215 = {f215_nodes, 2};
+const Node f216_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0), L(2), O(TBK_OPCODE_DIV, 1, 2),
     O(TBK_OPCODE_ROUND, 3), O(TBK_OPCODE_MUL, 2, 4), O(TBK_OPCODE_SUB, 1, 5), O(TBK_OPCODE_ABS, 6),
     L(0), O(TBK_OPCODE_EQ, 0, 8), L(1), O(TBK_OPCODE_MUL, 2, 7), O(TBK_OPCODE_SUB, 10, 11),
     L(3.141592653589793), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_MUL, 13, 14), O(TBK_OPCODE_SIN, 15),
     O(TBK_OPCODE_MUL, 12, 16), O(TBK_OPCODE_MUL, 13, 0), O(TBK_OPCODE_DIV, 17, 18),
     O(TBK_OPCODE_SELECT, 9, 10, 19)};
-const Formula f196 = {f196_nodes, 21};
-const Node f197_nodes[] = {T(0), O(TBK_OPCODE_SINH, 0)};
-const Formula f197 = {f197_nodes, 2};
-const Node f198_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 2), N(0),
+const Formula f216 = {f216_nodes, 21};
+const Node f217_nodes[] = {T(0), O(TBK_OPCODE_SINH, 0)};
+const Formula f217 = {f217_nodes, 2};
+const Node f218_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 2), N(0),
     O(TBK_OPCODE_LT, 3, 4), L(0.5), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_MUL, 7, 3),
     O(TBK_OPCODE_DIV, 8, 4), O(TBK_OPCODE_MUL, 6, 4), O(TBK_OPCODE_SUB, 3, 10),
     O(TBK_OPCODE_SELECT, 5, 9, 11)};
-const Formula f198 = {f198_nodes, 13};
-const Node f199_nodes[] = {T(1), T(2), O(TBK_OPCODE_SUB, 0, 1), N(0), O(TBK_OPCODE_NEG, 3),
+const Formula f218 = {f218_nodes, 13};
+const Node f219_nodes[] = {T(1), T(2), O(TBK_OPCODE_SUB, 0, 1), N(0), O(TBK_OPCODE_NEG, 3),
     O(TBK_OPCODE_LE, 2, 4), T(0), O(TBK_OPCODE_NEG, 6), O(TBK_OPCODE_GE, 2, 3),
     O(TBK_OPCODE_MUL, 2, 6), O(TBK_OPCODE_DIV, 9, 3), O(TBK_OPCODE_SELECT, 8, 6, 10),
     O(TBK_OPCODE_SELECT, 5, 7, 11)};
-const Formula f199 = {f199_nodes, 13};
-const Node f200_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1), N(1), O(TBK_OPCODE_GT, 2, 3),
+const Formula f219 = {f219_nodes, 13};
+const Node f220_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1), N(1), O(TBK_OPCODE_GT, 2, 3),
     O(TBK_OPCODE_EXP, 2), O(TBK_OPCODE_LOG1P, 5), O(TBK_OPCODE_DIV, 6, 1),
     O(TBK_OPCODE_SELECT, 4, 0, 7)};
-const Formula f200 = {f200_nodes, 9};
-const Node f201_nodes[] = {T(1), N(0), O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_EXP, 2), N(1),
+const Formula f220 = {f220_nodes, 9};
+const Node f221_nodes[] = {T(1), N(0), O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_EXP, 2), N(1),
     O(TBK_OPCODE_GT, 2, 4), T(0), O(TBK_OPCODE_MUL, 6, 3), L(1), O(TBK_OPCODE_ADD, 3, 8),
     O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SELECT, 5, 6, 10)};
-const Formula f201 = {f201_nodes, 12};
-const Condition c202[] = {{1, Is::kNotNegativeFinite, 0, nullptr}};
-const Node f203_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1), O(TBK_OPCODE_SUB, 0, 1),
+const Formula f221 = {f221_nodes, 12};
+const Condition c222[] = {{1, Is::kNotNegativeFinite, 0, nullptr}};
+const Node f223_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1), O(TBK_OPCODE_SUB, 0, 1),
     O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_LT, 0, 4), O(TBK_OPCODE_ADD, 0, 1), L(0),
     O(TBK_OPCODE_MUL, 0, 7), O(TBK_OPCODE_SELECT, 5, 6, 8), O(TBK_OPCODE_SELECT, 2, 3, 9)};
-const Formula f203 = {f203_nodes, 11};
-const Node f204_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1, 2),
+const Formula f223 = {f223_nodes, 11};
+const Node f224_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1, 2),
     O(TBK_OPCODE_MUL, 1, 1), L(32), O(TBK_OPCODE_DIV, 4, 5), L(1), O(TBK_OPCODE_SUB, 6, 7),
     L(0.04582966485981377), L(0.9303012472958572), L(-0.6484692830871837), L(-0.808088807669687),
     L(1.0383794611437211), L(-0.507468045847102), L(0.14598884856759264), L(-0.028472718610869575),
@@ -741,8 +783,8 @@ const Node f204_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1,
     O(TBK_OPCODE_ADD, 105, 140), O(TBK_OPCODE_DIV, 141, 1), O(TBK_OPCODE_SIN, 62),
     O(TBK_OPCODE_MUL, 142, 143), O(TBK_OPCODE_SUB, 104, 144), O(TBK_OPCODE_SQRT, 1),
     O(TBK_OPCODE_DIV, 145, 146), O(TBK_OPCODE_SELECT, 3, 60, 147)};
-const Formula f204 = {f204_nodes, 149};
-const Node f205_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1, 2),
+const Formula f224 = {f224_nodes, 149};
+const Node f225_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1, 2),
     O(TBK_OPCODE_MUL, 1, 1), L(32), O(TBK_OPCODE_DIV, 4, 5), L(1), O(TBK_OPCODE_SUB, 6, 7),
     L(-0.05814382795599107), L(0.08105866038589796), L(0.15151665143806634), L(-0.2595948652859303),
     L(0.15858376432721938), L(-0.054745818212847276), L(0.012456814392255438),
@@ -792,8 +834,8 @@ const Node f205_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1,
     O(TBK_OPCODE_SUB, 105, 145), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 146, 147),
     O(TBK_OPCODE_SELECT, 3, 61, 148), L(0), O(TBK_OPCODE_LT, 0, 150), O(TBK_OPCODE_NEG, 149),
     O(TBK_OPCODE_SELECT, 151, 152, 149)};
-const Formula f205 = {f205_nodes, 154};
-const Node f206_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCODE_LT, 0, 3),
+const Formula f225 = {f225_nodes, 154};
+const Node f226_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCODE_LT, 0, 3),
     O(TBK_OPCODE_MUL, 0, 0), L(32), O(TBK_OPCODE_DIV, 5, 6), L(1), O(TBK_OPCODE_SUB, 7, 8),
     L(0.6366197723675814), O(TBK_OPCODE_LOG, 0), L(0.04582966485981377), L(0.9303012472958572),
     L(-0.6484692830871837), L(-0.808088807669687), L(1.0383794611437211), L(-0.507468045847102),
@@ -861,8 +903,8 @@ const Node f206_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCO
     O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 203, 204), O(TBK_OPCODE_SELECT, 4, 118, 205), L(0),
     O(TBK_OPCODE_EQ, 0, 207), O(TBK_OPCODE_LT, 0, 207), L(kNan),
     O(TBK_OPCODE_SELECT, 209, 210, 206), O(TBK_OPCODE_SELECT, 208, 2, 211)};
-const Formula f206 = {f206_nodes, 213};
-const Node f207_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCODE_LT, 0, 3),
+const Formula f226 = {f226_nodes, 213};
+const Node f227_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCODE_LT, 0, 3),
     O(TBK_OPCODE_MUL, 0, 0), L(32), O(TBK_OPCODE_DIV, 5, 6), L(1), O(TBK_OPCODE_SUB, 7, 8),
     L(0.6366197723675814), O(TBK_OPCODE_LOG, 0), L(-0.05814382795599107), L(0.08105866038589796),
     L(0.15151665143806634), L(-0.2595948652859303), L(0.15858376432721938),
@@ -932,13 +974,13 @@ const Node f207_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCO
     O(TBK_OPCODE_ADD, 166, 206), O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 207, 208),
     O(TBK_OPCODE_SELECT, 4, 122, 209), L(0), O(TBK_OPCODE_EQ, 0, 211), O(TBK_OPCODE_LT, 0, 211),
     L(kNan), O(TBK_OPCODE_SELECT, 213, 214, 210), O(TBK_OPCODE_SELECT, 212, 2, 215)};
-const Formula f207 = {f207_nodes, 217};
-const Node f208_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_GT, 0, 2),
+const Formula f227 = {f227_nodes, 217};
+const Node f228_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_GT, 0, 2),
     O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 4, 5), O(TBK_OPCODE_EQ, 0, 2),
     L(kInf), O(TBK_OPCODE_NEG, 8), O(TBK_OPCODE_SELECT, 7, 2, 9), O(TBK_OPCODE_SELECT, 3, 6, 10),
     O(TBK_OPCODE_SELECT, 1, 0, 11)};
-const Formula f208 = {f208_nodes, 13};
-const Node f209_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(1), L(8), L(4), O(TBK_OPCODE_ADD, 1, 4),
+const Formula f228 = {f228_nodes, 13};
+const Node f229_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(1), L(8), L(4), O(TBK_OPCODE_ADD, 1, 4),
     O(TBK_OPCODE_DIV, 3, 5), O(TBK_OPCODE_SUB, 2, 6), L(0.6849972881253069),
     L(-0.19934458280036707), L(0.11704966551044223), L(-0.04808038122130893),
     L(0.00396205568130335), L(0.015312509679336589), L(-0.017515654646774688),
@@ -968,8 +1010,8 @@ const Node f209_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(1), L(8), L(4), O(TBK_O
     O(TBK_OPCODE_ADD, 2, 1), O(TBK_OPCODE_DIV, 83, 84), L(0), O(TBK_OPCODE_LT, 0, 86), L(2),
     O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_EXP, 89), O(TBK_OPCODE_MUL, 88, 90),
     O(TBK_OPCODE_SUB, 91, 85), O(TBK_OPCODE_SELECT, 87, 92, 85)};
-const Formula f209 = {f209_nodes, 94};
-const Node f210_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
+const Formula f229 = {f229_nodes, 94};
+const Node f230_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
     O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EXP, 4), O(TBK_OPCODE_MUL, 1, 1), L(4),
     O(TBK_OPCODE_DIV, 6, 7), L(1), L(0.25), L(0.027777777777777776), L(0.001736111111111111),
     L(6.944444444444444e-05), L(1.9290123456790124e-06), L(3.936759889140842e-08),
@@ -1019,8 +1061,8 @@ const Node f210_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1,
     O(TBK_OPCODE_MUL, 84, 145), O(TBK_OPCODE_ADD, 87, 146), O(TBK_OPCODE_MUL, 84, 147),
     O(TBK_OPCODE_ADD, 86, 148), O(TBK_OPCODE_MUL, 84, 149), O(TBK_OPCODE_ADD, 85, 150),
     O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 151, 152), O(TBK_OPCODE_SELECT, 3, 81, 153)};
-const Formula f210 = {f210_nodes, 155};
-const Node f211_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2), L(2),
+const Formula f230 = {f230_nodes, 155};
+const Node f231_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2), L(2),
     O(TBK_OPCODE_DIV, 1, 4), O(TBK_OPCODE_MUL, 1, 1), L(4), O(TBK_OPCODE_DIV, 6, 7), L(1), L(0.5),
     L(0.08333333333333333), L(0.006944444444444444), L(0.00034722222222222224),
     L(1.1574074074074073e-05), L(2.755731922398589e-07), L(4.920949861426052e-09),
@@ -1072,8 +1114,8 @@ const Node f211_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1,
     O(TBK_OPCODE_ADD, 87, 152), O(TBK_OPCODE_MUL, 83, 153), O(TBK_OPCODE_SQRT, 1),
     O(TBK_OPCODE_DIV, 154, 155), O(TBK_OPCODE_SELECT, 3, 82, 156), L(0), O(TBK_OPCODE_LT, 0, 158),
     O(TBK_OPCODE_NEG, 157), O(TBK_OPCODE_SELECT, 159, 160, 157)};
-const Formula f211 = {f211_nodes, 162};
-const Node f212_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
+const Formula f231 = {f231_nodes, 162};
+const Node f232_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
     O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EXP, 4), L(2), O(TBK_OPCODE_DIV, 1, 6),
     O(TBK_OPCODE_MUL, 1, 1), L(4), O(TBK_OPCODE_DIV, 8, 9), L(1), L(0.5), L(0.08333333333333333),
     L(0.006944444444444444), L(0.00034722222222222224), L(1.1574074074074073e-05),
@@ -1125,8 +1167,8 @@ const Node f212_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1,
     O(TBK_OPCODE_ADD, 90, 152), O(TBK_OPCODE_MUL, 88, 153), O(TBK_OPCODE_ADD, 89, 154),
     O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 155, 156), O(TBK_OPCODE_SELECT, 3, 85, 157), L(0),
     O(TBK_OPCODE_LT, 0, 159), O(TBK_OPCODE_NEG, 158), O(TBK_OPCODE_SELECT, 160, 161, 158)};
-const Formula f212 = {f212_nodes, 163};
-const Node f213_nodes[] = {T(0), L(0.7071067811865476), O(TBK_OPCODE_MUL, 0, 1), L(-1),
+const Formula f232 = {f232_nodes, 163};
+const Node f233_nodes[] = {T(0), L(0.7071067811865476), O(TBK_OPCODE_MUL, 0, 1), L(-1),
     O(TBK_OPCODE_LT, 0, 3), O(TBK_OPCODE_NEG, 2), L(1), L(8), L(4), O(TBK_OPCODE_ADD, 5, 8),
     O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SUB, 6, 10), L(0.6849972881253069),
     L(-0.19934458280036707), L(0.11704966551044223), L(-0.04808038122130893),
@@ -1158,8 +1200,8 @@ const Node f213_nodes[] = {T(0), L(0.7071067811865476), O(TBK_OPCODE_MUL, 0, 1),
     O(TBK_OPCODE_LOG, 91), O(TBK_OPCODE_MUL, 2, 2), O(TBK_OPCODE_SUB, 92, 93),
     O(TBK_OPCODE_ERFC, 2), L(-2), O(TBK_OPCODE_DIV, 95, 96), O(TBK_OPCODE_LOG1P, 97),
     O(TBK_OPCODE_SELECT, 4, 94, 98)};
-const Formula f213 = {f213_nodes, 100};
-const Node f214_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+const Formula f233 = {f233_nodes, 100};
+const Node f234_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
     L(4), O(TBK_OPCODE_DIV, 4, 5), L(-0.5772156649015329), L(0.42278433509846713),
     L(0.23069608377461678), L(0.0348921574564389), L(0.0026147876188052093),
     L(0.00011848039364109726), L(3.6126241031992037e-06), L(7.935096521304209e-08),
@@ -1224,8 +1266,8 @@ const Node f214_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OP
     O(TBK_OPCODE_MUL, 121, 190), O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 191, 192),
     O(TBK_OPCODE_SELECT, 3, 119, 193), L(0), O(TBK_OPCODE_EQ, 0, 195), O(TBK_OPCODE_LT, 0, 195),
     L(kNan), O(TBK_OPCODE_SELECT, 197, 198, 194), O(TBK_OPCODE_SELECT, 196, 1, 199)};
-const Formula f214 = {f214_nodes, 201};
-const Node f215_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+const Formula f234 = {f234_nodes, 201};
+const Node f235_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
     L(4), O(TBK_OPCODE_DIV, 4, 5), O(TBK_OPCODE_DIV, 0, 2), O(TBK_OPCODE_LOG, 7), L(1), L(0.5),
     L(0.08333333333333333), L(0.006944444444444444), L(0.00034722222222222224),
     L(1.1574074074074073e-05), L(2.755731922398589e-07), L(4.920949861426052e-09),
@@ -1292,8 +1334,8 @@ const Node f215_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OP
     O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 197, 198), O(TBK_OPCODE_SELECT, 3, 125, 199), L(0),
     O(TBK_OPCODE_EQ, 0, 201), O(TBK_OPCODE_LT, 0, 201), L(kNan),
     O(TBK_OPCODE_SELECT, 203, 204, 200), O(TBK_OPCODE_SELECT, 202, 1, 205)};
-const Formula f215 = {f215_nodes, 207};
-const Node f216_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+const Formula f235 = {f235_nodes, 207};
+const Node f236_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
     L(4), O(TBK_OPCODE_DIV, 4, 5), L(-0.5772156649015329), L(0.42278433509846713),
     L(0.23069608377461678), L(0.0348921574564389), L(0.0026147876188052093),
     L(0.00011848039364109726), L(3.6126241031992037e-06), L(7.935096521304209e-08),
@@ -1358,8 +1400,8 @@ const Node f216_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OP
     O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 190, 191), O(TBK_OPCODE_SELECT, 3, 121, 192), L(0),
     O(TBK_OPCODE_EQ, 0, 194), O(TBK_OPCODE_LT, 0, 194), L(kNan),
     O(TBK_OPCODE_SELECT, 196, 197, 193), O(TBK_OPCODE_SELECT, 195, 1, 198)};
-const Formula f216 = {f216_nodes, 200};
-const Node f217_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+const Formula f236 = {f236_nodes, 200};
+const Node f237_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
     L(4), O(TBK_OPCODE_DIV, 4, 5), O(TBK_OPCODE_DIV, 0, 2), O(TBK_OPCODE_LOG, 7), L(1), L(0.5),
     L(0.08333333333333333), L(0.006944444444444444), L(0.00034722222222222224),
     L(1.1574074074074073e-05), L(2.755731922398589e-07), L(4.920949861426052e-09),
@@ -1426,8 +1468,8 @@ const Node f217_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OP
     O(TBK_OPCODE_DIV, 196, 197), O(TBK_OPCODE_SELECT, 3, 127, 198), L(0), O(TBK_OPCODE_EQ, 0, 200),
     O(TBK_OPCODE_LT, 0, 200), L(kNan), O(TBK_OPCODE_SELECT, 202, 203, 199),
     O(TBK_OPCODE_SELECT, 201, 1, 204)};
-const Formula f217 = {f217_nodes, 206};
-const Node f218_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_ABS, 0), L(kInf),
+const Formula f237 = {f237_nodes, 206};
+const Node f238_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_ABS, 0), L(kInf),
     O(TBK_OPCODE_EQ, 2, 3), L(0), L(0.5), O(TBK_OPCODE_LT, 2, 6), L(1), L(6),
     O(TBK_OPCODE_DIV, 1, 9), L(20), O(TBK_OPCODE_DIV, 1, 11), L(42), O(TBK_OPCODE_DIV, 1, 13),
     L(72), O(TBK_OPCODE_DIV, 1, 15), L(110), O(TBK_OPCODE_DIV, 1, 17), O(TBK_OPCODE_SUB, 8, 18),
@@ -1435,53 +1477,53 @@ const Node f218_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_ABS, 0), 
     O(TBK_OPCODE_SUB, 8, 22), O(TBK_OPCODE_MUL, 12, 23), O(TBK_OPCODE_SUB, 8, 24),
     O(TBK_OPCODE_MUL, 10, 25), O(TBK_OPCODE_SUB, 8, 26), O(TBK_OPCODE_SIN, 0),
     O(TBK_OPCODE_DIV, 28, 0), O(TBK_OPCODE_SELECT, 7, 27, 29), O(TBK_OPCODE_SELECT, 4, 5, 30)};
-const Formula f218 = {f218_nodes, 32};
-const Node f219_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f238 = {f238_nodes, 32};
+const Node f239_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f219 = {f219_nodes, 10};
-const Node f220_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f239 = {f239_nodes, 10};
+const Node f240_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f220 = {f220_nodes, 10};
-const Node f221_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+const Formula f240 = {f240_nodes, 10};
+const Node f241_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f221 = {f221_nodes, 10};
-const Node f222_nodes[] = {T(0), O(TBK_OPCODE_SQRT, 0)};
-const Formula f222 = {f222_nodes, 2};
-const Node f223_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f223 = {f223_nodes, 5};
-const Node f224_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f224 = {f224_nodes, 5};
-const Node f225_nodes[] = {T(0), O(TBK_OPCODE_TAN, 0)};
-const Formula f225 = {f225_nodes, 2};
-const Node f226_nodes[] = {T(0), O(TBK_OPCODE_TANH, 0)};
-const Formula f226 = {f226_nodes, 2};
-const Node f227_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_ADD, 1, 2),
+const Formula f241 = {f241_nodes, 10};
+const Node f242_nodes[] = {T(0), O(TBK_OPCODE_SQRT, 0)};
+const Formula f242 = {f242_nodes, 2};
+const Node f243_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f243 = {f243_nodes, 5};
+const Node f244_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f244 = {f244_nodes, 5};
+const Node f245_nodes[] = {T(0), O(TBK_OPCODE_TAN, 0)};
+const Formula f245 = {f245_nodes, 2};
+const Node f246_nodes[] = {T(0), O(TBK_OPCODE_TANH, 0)};
+const Formula f246 = {f246_nodes, 2};
+const Node f247_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_ADD, 1, 2),
     O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_MUL, 0, 5)};
-const Formula f227 = {f227_nodes, 7};
-const Node f228_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_SELECT, 2, 3, 0)};
-const Formula f228 = {f228_nodes, 5};
-const Node f229_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), L(0), T(0),
+const Formula f247 = {f247_nodes, 7};
+const Node f248_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_SELECT, 2, 3, 0)};
+const Formula f248 = {f248_nodes, 5};
+const Node f249_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), L(0), T(0),
     O(TBK_OPCODE_SELECT, 2, 3, 4)};
-const Formula f229 = {f229_nodes, 6};
-const Node f230_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0)};
-const Formula f230 = {f230_nodes, 2};
-const Node f231_nodes[] = {T(0), T(1), T(2), O(TBK_OPCODE_SELECT, 0, 1, 2)};
-const Formula f231 = {f231_nodes, 4};
-const Node f232_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f249 = {f249_nodes, 6};
+const Node f250_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0)};
+const Formula f250 = {f250_nodes, 2};
+const Node f251_nodes[] = {T(0), T(1), T(2), O(TBK_OPCODE_SELECT, 0, 1, 2)};
+const Formula f251 = {f251_nodes, 4};
+const Node f252_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f232 = {f232_nodes, 10};
-const Node f233_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+const Formula f252 = {f252_nodes, 10};
+const Node f253_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f233 = {f233_nodes, 10};
-const Node f234_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f253 = {f253_nodes, 10};
+const Node f254_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f234 = {f234_nodes, 10};
+const Formula f254 = {f254_nodes, 10};
 
 }  // namespace
 
@@ -1786,11 +1828,11 @@ const Row kPointwiseRows[] = {
     {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c118, 2, nullptr, nullptr, &f117},
     {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c116, 1, nullptr, nullptr, &f117},
     {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c118, 2, nullptr, nullptr, &f117},
-    {"lerp.Scalar", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
-    {"lerp.Scalar_out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp.Scalar", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 1, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp.Scalar_out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 1, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
     {"lerp.Tensor", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f120},
     {"lerp.Tensor_out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f120},
-    {"lerp_.Scalar", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp_.Scalar", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 1, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
     {"lerp_.Tensor", Form::kInPlace, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f120},
     {"lgamma", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
     {"lgamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
@@ -1902,160 +1944,181 @@ const Row kPointwiseRows[] = {
     {"pow.Scalar_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f171},
     {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c172, 1, nullptr, &f173, &f173},
     {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c174, 1, nullptr, &f175, &f175},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f176},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c176, 1, nullptr, &f177, &f178},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c179, 1, nullptr, &f32, &f180},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c181, 1, nullptr, &f182, &f183},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c184, 1, nullptr, &f185, &f186},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c187, 1, nullptr, &f188, &f189},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c190, 1, nullptr, &f191, &f192},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c193, 1, nullptr, &f194, &f195},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f196},
     {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c172, 1, nullptr, &f173, &f173},
     {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c174, 1, nullptr, &f175, &f175},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f176},
-    {"pow.Tensor_Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f177},
-    {"pow.Tensor_Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f177},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c176, 1, nullptr, &f177, &f178},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c179, 1, nullptr, &f32, &f180},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c181, 1, nullptr, &f182, &f183},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c184, 1, nullptr, &f185, &f186},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c187, 1, nullptr, &f188, &f189},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c190, 1, nullptr, &f191, &f192},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c193, 1, nullptr, &f194, &f195},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f196},
+    {"pow.Tensor_Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
+    {"pow.Tensor_Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
     {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c172, 1, nullptr, &f173, &f173},
     {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c174, 1, nullptr, &f175, &f175},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f176},
-    {"pow_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f177},
-    {"rad2deg", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f178},
-    {"rad2deg.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f178},
-    {"rad2deg_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f178},
-    {"reciprocal", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f179},
-    {"reciprocal.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f179},
-    {"reciprocal_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f179},
-    {"relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f180, &f180},
-    {"relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f180, &f180},
-    {"relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f180, &f180},
-    {"remainder.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f181, &f181},
-    {"remainder.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f182, &f182},
-    {"remainder.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f182, &f182},
-    {"remainder.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f181, &f181},
-    {"remainder.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f183, &f183},
-    {"remainder.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f183, &f183},
-    {"remainder_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f181, &f181},
-    {"remainder_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f183, &f183},
-    {"round", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f184},
-    {"round.decimals", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f185},
-    {"round.decimals_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f185},
-    {"round.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f184},
-    {"round_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f184},
-    {"round_.decimals", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f185},
-    {"rsqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
-    {"rsqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
-    {"rsqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
-    {"rsub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f187, &f187},
-    {"rsub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f187, &f187},
-    {"rsub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f188, &f188},
-    {"rsub.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f188, &f188},
-    {"sgn", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
-    {"sgn.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
-    {"sgn_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
-    {"sigmoid", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
-    {"sigmoid.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
-    {"sigmoid_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
-    {"sigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f191},
-    {"sigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f191},
-    {"sign", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
-    {"sign.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
-    {"sign_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
-    {"signbit", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f192, &f193},
-    {"signbit.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f192, &f193},
-    {"silu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f194},
-    {"silu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f194},
-    {"silu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f194},
-    {"sin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f195},
-    {"sin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f195},
-    {"sin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f195},
-    {"sinc", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
-    {"sinc.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
-    {"sinc_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
-    {"sinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
-    {"sinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
-    {"sinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
-    {"smooth_l1_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f198},
-    {"smooth_l1_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f198},
-    {"smooth_l1_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f199},
-    {"smooth_l1_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f199},
-    {"softplus", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
-    {"softplus.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
-    {"softplus_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
-    {"softplus_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
-    {"softshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c202, 1, nullptr, nullptr, &f203},
-    {"softshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c202, 1, nullptr, nullptr, &f203},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c176, 1, nullptr, &f177, &f178},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c179, 1, nullptr, &f32, &f180},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c181, 1, nullptr, &f182, &f183},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c184, 1, nullptr, &f185, &f186},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c187, 1, nullptr, &f188, &f189},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c190, 1, nullptr, &f191, &f192},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c193, 1, nullptr, &f194, &f195},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f196},
+    {"pow_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
+    {"rad2deg", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f198},
+    {"rad2deg.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f198},
+    {"rad2deg_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f198},
+    {"reciprocal", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f199},
+    {"reciprocal.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f199},
+    {"reciprocal_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f199},
+    {"relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f200, &f200},
+    {"relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f200, &f200},
+    {"relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f200, &f200},
+    {"remainder.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f201, &f201},
+    {"remainder.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f202, &f202},
+    {"remainder.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f202, &f202},
+    {"remainder.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f201, &f201},
+    {"remainder.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f203, &f203},
+    {"remainder.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f203, &f203},
+    {"remainder_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f201, &f201},
+    {"remainder_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f203, &f203},
+    {"round", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f204},
+    {"round.decimals", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f205},
+    {"round.decimals_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f205},
+    {"round.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f204},
+    {"round_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f204},
+    {"round_.decimals", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f205},
+    {"rsqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
+    {"rsqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
+    {"rsqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
+    {"rsub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f207, &f207},
+    {"rsub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f207, &f207},
+    {"rsub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f208, &f208},
+    {"rsub.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f208, &f208},
+    {"sgn", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
+    {"sgn.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
+    {"sgn_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
+    {"sigmoid", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f210},
+    {"sigmoid.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f210},
+    {"sigmoid_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f210},
+    {"sigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f211},
+    {"sigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f211},
+    {"sign", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
+    {"sign.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
+    {"sign_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
+    {"signbit", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f212, &f213},
+    {"signbit.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f212, &f213},
+    {"silu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
+    {"silu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
+    {"silu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
+    {"sin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
+    {"sin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
+    {"sin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
+    {"sinc", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
+    {"sinc.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
+    {"sinc_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
+    {"sinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f217},
+    {"sinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f217},
+    {"sinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f217},
+    {"smooth_l1_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f218},
+    {"smooth_l1_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f218},
+    {"smooth_l1_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f219},
+    {"smooth_l1_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f219},
+    {"softplus", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f220},
+    {"softplus.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f220},
+    {"softplus_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f221},
+    {"softplus_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f221},
+    {"softshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c222, 1, nullptr, nullptr, &f223},
+    {"softshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c222, 1, nullptr, nullptr, &f223},
     {"softshrink_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
     {"softshrink_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
-    {"special_bessel_j0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f204},
-    {"special_bessel_j0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f204},
-    {"special_bessel_j1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f205},
-    {"special_bessel_j1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f205},
-    {"special_bessel_y0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f206},
-    {"special_bessel_y0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f206},
-    {"special_bessel_y1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f207},
-    {"special_bessel_y1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f207},
-    {"special_entr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
-    {"special_entr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
-    {"special_erfcx", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f209},
-    {"special_erfcx.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f209},
-    {"special_i0e", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f210},
-    {"special_i0e.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f210},
-    {"special_i1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f211},
-    {"special_i1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f211},
-    {"special_i1e", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f212},
-    {"special_i1e.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f212},
-    {"special_log_ndtr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f213},
-    {"special_log_ndtr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f213},
+    {"special_bessel_j0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f224},
+    {"special_bessel_j0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f224},
+    {"special_bessel_j1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f225},
+    {"special_bessel_j1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f225},
+    {"special_bessel_y0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f226},
+    {"special_bessel_y0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f226},
+    {"special_bessel_y1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f227},
+    {"special_bessel_y1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f227},
+    {"special_entr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f228},
+    {"special_entr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f228},
+    {"special_erfcx", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f229},
+    {"special_erfcx.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f229},
+    {"special_i0e", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f230},
+    {"special_i0e.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f230},
+    {"special_i1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f231},
+    {"special_i1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f231},
+    {"special_i1e", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f232},
+    {"special_i1e.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f232},
+    {"special_log_ndtr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f233},
+    {"special_log_ndtr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f233},
     {"special_modified_bessel_i0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f106},
     {"special_modified_bessel_i0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f106},
-    {"special_modified_bessel_i1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f211},
-    {"special_modified_bessel_i1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f211},
-    {"special_modified_bessel_k0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f214},
-    {"special_modified_bessel_k0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f214},
-    {"special_modified_bessel_k1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f215},
-    {"special_modified_bessel_k1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f215},
-    {"special_scaled_modified_bessel_k0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f216},
-    {"special_scaled_modified_bessel_k0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f216},
-    {"special_scaled_modified_bessel_k1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f217},
-    {"special_scaled_modified_bessel_k1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f217},
-    {"special_spherical_bessel_j0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f218},
-    {"special_spherical_bessel_j0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f218},
-    {"special_xlog1py", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f219},
-    {"special_xlog1py.other_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f220},
-    {"special_xlog1py.other_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f220},
-    {"special_xlog1py.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f219},
-    {"special_xlog1py.self_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f221},
-    {"special_xlog1py.self_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f221},
-    {"sqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f222},
-    {"sqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f222},
-    {"sqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f222},
-    {"sub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f223, &f223},
-    {"sub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f223, &f223},
-    {"sub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f224, &f224},
-    {"sub.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f224, &f224},
-    {"sub_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f223, &f223},
-    {"sub_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f224, &f224},
-    {"tan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f225},
-    {"tan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f225},
-    {"tan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f225},
-    {"tanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f226},
-    {"tanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f226},
-    {"tanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f226},
-    {"tanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f227},
-    {"tanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f227},
-    {"threshold", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f228, &f228},
-    {"threshold.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f228, &f228},
-    {"threshold_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f228, &f228},
-    {"threshold_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f229, &f229},
-    {"threshold_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f229, &f229},
-    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f230},
-    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f230},
-    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f230},
-    {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f231, &f231, &f231},
-    {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f231, &f231, &f231},
-    {"xlogy.OutScalar_Other", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f232},
-    {"xlogy.OutScalar_Self", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f233},
-    {"xlogy.OutTensor", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f234},
-    {"xlogy.Scalar_Other", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f232},
-    {"xlogy.Scalar_Self", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f233},
-    {"xlogy.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f234},
-    {"xlogy_.Scalar_Other", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f232},
-    {"xlogy_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f234},
+    {"special_modified_bessel_i1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f231},
+    {"special_modified_bessel_i1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f231},
+    {"special_modified_bessel_k0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f234},
+    {"special_modified_bessel_k0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f234},
+    {"special_modified_bessel_k1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f235},
+    {"special_modified_bessel_k1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f235},
+    {"special_scaled_modified_bessel_k0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f236},
+    {"special_scaled_modified_bessel_k0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f236},
+    {"special_scaled_modified_bessel_k1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f237},
+    {"special_scaled_modified_bessel_k1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f237},
+    {"special_spherical_bessel_j0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f238},
+    {"special_spherical_bessel_j0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f238},
+    {"special_xlog1py", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f239},
+    {"special_xlog1py.other_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f240},
+    {"special_xlog1py.other_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f240},
+    {"special_xlog1py.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f239},
+    {"special_xlog1py.self_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f241},
+    {"special_xlog1py.self_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f241},
+    {"sqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f242},
+    {"sqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f242},
+    {"sqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f242},
+    {"sub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f243, &f243},
+    {"sub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f243, &f243},
+    {"sub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f244, &f244},
+    {"sub.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f244, &f244},
+    {"sub_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f243, &f243},
+    {"sub_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f244, &f244},
+    {"tan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f245},
+    {"tan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f245},
+    {"tan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f245},
+    {"tanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f246},
+    {"tanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f246},
+    {"tanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f246},
+    {"tanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f247},
+    {"tanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f247},
+    {"threshold", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f248, &f248},
+    {"threshold.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f248, &f248},
+    {"threshold_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f248, &f248},
+    {"threshold_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f249, &f249},
+    {"threshold_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f249, &f249},
+    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f250},
+    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f250},
+    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f250},
+    {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f251, &f251, &f251},
+    {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f251, &f251, &f251},
+    {"xlogy.OutScalar_Other", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f252},
+    {"xlogy.OutScalar_Self", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f253},
+    {"xlogy.OutTensor", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f254},
+    {"xlogy.Scalar_Other", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f252},
+    {"xlogy.Scalar_Self", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f253},
+    {"xlogy.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f254},
+    {"xlogy_.Scalar_Other", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f252},
+    {"xlogy_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f254},
 };
-const int kPointwiseRowCount = 568;
+const int kPointwiseRowCount = 589;
 
 }  // namespace tbk::generic
 // clang-format on

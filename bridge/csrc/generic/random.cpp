@@ -230,7 +230,8 @@ at::Tensor& exponential(at::Tensor& self, double rate, MaybeGenerator generator)
 
 at::Tensor& bernoulli(at::Tensor& self, double chance, MaybeGenerator generator) {
   using Op = at::_ops::bernoulli__float;
-  const bool is_fit = chance >= 0 && chance <= 1;
+  const bool is_fit =
+      chance >= 0 && chance <= 1 && computed_in(self.scalar_type()) != at::ScalarType::Undefined;
   const int64_t steps = is_fit ? std::llround(std::ldexp(chance, 32)) : 0;
   if (counted<Op>(is_fit && is_drawn(self) &&
                       draw(*bernoulli_program(self.scalar_type()), self, generator,

@@ -27,10 +27,16 @@ at::Tensor to_draw(const at::Tensor& like, c10::IntArrayRef sizes) {
   return at::empty(sizes, like.options().dtype(at::isFloatingType(dtype) ? dtype : at::kFloat));
 }
 
+/// PyTorch's CPU raises for others; NaN is none.
+bool are_chances(const at::Tensor& chance) {
+  const Composition part;
+  return chance.ge(0).logical_and_(chance.le(1)).all().item<bool>();
+}
+
 at::Tensor& bernoulli(at::Tensor& self, const at::Tensor& chance, MaybeGenerator generator) {
   using Op = at::_ops::bernoulli__Tensor;
   if (!may_be_made({&self, &chance}) || !are_real({&chance}) || self.is_complex() ||
-      !at::is_expandable_to(chance.sizes(), self.sizes()))
+      !at::is_expandable_to(chance.sizes(), self.sizes()) || !are_chances(chance))
     return on_host<Op>(self, chance, generator);
   return made_into<Op>(
       self, [&] { return to_draw(chance, self.sizes()).uniform_(0, 1, generator).lt(chance); });

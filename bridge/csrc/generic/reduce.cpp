@@ -237,7 +237,8 @@ class Call {
       const c10::IValue& order = argument(row_.number);
       if (!order.isNone() && order.toScalar().isComplex()) return false;
       number = order.isNone() ? 2.0 : order.toScalar().toDouble();
-      recipe_ = norm_of(number);
+      // Of one number that is its size, which no power can make infinite.
+      recipe_ = elements == 1 && number != 0 ? Recipe::kNorm1 : norm_of(number);
       if (elements == 0 && number < 0) return false;
     }
     const bool has_number =

@@ -16,6 +16,7 @@ enum class NodeKind : uint8_t {
   kOpcode,    ///< TBK_OPCODE_... `index` of `operands`.
   kTruth,     ///< Operand 0 as a BOOL.
   kCompute,   ///< Operand 0, a BOOL, cast to the dtype that is computed in.
+  kRounded,   ///< Operand 0 as the dtype of the call holds it, in the dtype that is computed in.
   kLeast,     ///< The least number: -infinity, or the least of the integers of the result.
   kGreatest,  ///< The greatest.
   kLargest,   ///< The largest number of the result that is finite.

@@ -26,6 +26,7 @@ at::Tensor count_below(const at::Tensor& sorted, const at::Tensor& values, bool 
 bool may_count(const at::Tensor& sorted, const at::Tensor& values) {
   return may_be_made({&sorted, &values}) && sorted.dim() > 0 &&
          sorted.scalar_type() == values.scalar_type() && !sorted.is_complex() &&
+         sorted.scalar_type() != at::kBool &&
          values.numel() <= kMostPairs / std::max<int64_t>(sorted.size(-1), 1);
 }
 
@@ -45,6 +46,12 @@ bool are_beside(const at::Tensor& sorted, const at::Tensor& values) {
          sorted.sizes().slice(0, outer) == values.sizes().slice(0, outer);
 }
 
+/// Returns whether a sorter is one: PyTorch raises for others.
+bool is_order_of(const at::Tensor& sorter, const at::Tensor& sorted) {
+  return are_plain({&sorted, &sorter}) && sorter.sizes() == sorted.sizes() &&
+         sorter.scalar_type() == at::kLong;
+}
+
 at::Tensor searchsorted(const at::Tensor& sorted, const at::Tensor& self, bool as_int32, bool right,
                         std::optional<std::string_view> side,
                         const std::optional<at::Tensor>& sorter) {
@@ -52,7 +59,7 @@ at::Tensor searchsorted(const at::Tensor& sorted, const at::Tensor& self, bool a
   const bool has_sorter = is_there(sorter);
   const bool is_clear = !side.has_value() || *side == "right" || (*side == "left" && !right);
   if (!may_count(sorted, self) || !are_beside(sorted, self) || !is_clear ||
-      (has_sorter && (!are_plain({&sorted, &*sorter}) || sorter->sizes() != sorted.sizes())))
+      (has_sorter && !is_order_of(*sorter, sorted)))
     return on_host<Op>(sorted, self, as_int32, right, side, sorter);
   return made<Op>([&] {
     const at::Tensor line = has_sorter ? sorted.gather(-1, *sorter) : sorted;

@@ -4,6 +4,7 @@
 #include <generic/windows.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace tbk::generic {
 namespace {
@@ -18,7 +19,11 @@ bool is_list_for(c10::IntArrayRef list, size_t rank) {
   return list.size() == 1 || list.size() == rank;
 }
 
+/// PyTorch raises for numbers beyond 32 bits.
 bool is_fit(const Axis& axis) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  for (const int64_t number : {axis.kernel, axis.stride, axis.dilation, axis.before})
+    if (number > most) return false;
   const int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
   return axis.kernel > 0 && axis.stride > 0 && axis.dilation > 0 && axis.before >= 0 &&
          axis.before <= reach / 2;
@@ -31,7 +36,8 @@ Axes window_axes(const at::Tensor& input, size_t rank, const Windows& windows) {
   const c10::IntArrayRef stride = windows.stride.empty() ? windows.kernel : windows.stride;
   for (const c10::IntArrayRef list : {windows.kernel, stride, windows.padding, windows.dilation})
     if (!is_list_for(list, rank)) return axes;
-  if (input.dim() <= static_cast<int64_t>(rank)) return axes;
+  const int64_t outer = input.dim() - static_cast<int64_t>(rank);
+  if (outer < 1 || outer > 2) return axes;
   for (size_t i = 0; i < rank; i++) {
     const int64_t dimension = input.dim() - static_cast<int64_t>(rank - i);
     Axis axis = {Along::kWindow, input.size(dimension), 0};

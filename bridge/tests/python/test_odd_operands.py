@@ -26,6 +26,7 @@ pytestmark = pytest.mark.usefixtures("takes_programs")
 
 ODD = torch.tensor([[0.0, nan, 2.0, -inf], [inf, -3.0, 1.0, inf], [5.0, 1.0, -0.0, 1.0]])
 SMALL = torch.tensor([0.0, -0.0, 1.0, -1.5, inf, -inf, nan, 3e-45, 1e-39, 1e30])
+LARGE = torch.tensor([[1e30], [-2.0], [0.0], [-inf]])
 LEAST = torch.iinfo(torch.int64).min
 WHOLE = torch.tensor([7, -7, 8, LEAST, 5, -5])
 BYTES = torch.arange(8, dtype=torch.uint8)
@@ -78,6 +79,38 @@ CALLS: dict[str, tuple[Call, list[Tensor]]] = {
     "nan_to_num of integers": (torch.nan_to_num, [WHOLE]),
     "nan_to_num of truth": (torch.nan_to_num, [WHOLE > 0]),
     "logsumexp of integers": (lambda x: torch.logsumexp(x, 1), [whole(4, 5)]),
+    **{f"integers to the {power}": (partial(torch.pow, exponent=power), [WHOLE])
+       for power in range(9)},
+    **{f"bytes to the {power}": (partial(torch.pow, exponent=power), [BYTES])
+       for power in (4, 7)},
+    "floats to the 4": (partial(torch.pow, exponent=4), [signed(3, 4)]),
+    "a step that is never taken": (lambda x: x.detach().unfold(0, 2, 2**62) + 1, [signed(6)]),
+    "a step that is never taken, summed": (
+        lambda x: x.detach().as_strided((1, 3), (2**62, 1)).sum(0), [signed(6)]),
+    "a step that is never taken, by nothing": (
+        lambda x: x.detach().as_strided((0, 3), (2**62, 1)) * 2, [signed(6)]),
+    "a step that is never taken, looked up": (
+        lambda x: x.detach().as_strided((1, 3), (2**62, 1))[:, [0, 2]], [signed(6)]),
+    "lines of NaN, made short": (lambda x: torch.renorm(x.detach(), 2, 0, 1.0), [ODD]),
+    "distances of one tensor": (partial(torch.pdist, p=inf), [ODD]),
+    "distances of one tensor, finite": (partial(torch.pdist, p=inf), [signed(5, 3)]),
+    "the norm of one number": (lambda x: torch.linalg.vector_norm(x, dim=1), [LARGE]),
+    "the norm of one number, of any order": (
+        lambda x: torch.linalg.vector_norm(x.detach(), 2.0**62, dim=1), [LARGE]),
+    "the norm of one number, of no order": (
+        lambda x: torch.linalg.vector_norm(x.detach(), nan, dim=1), [LARGE]),
+    "whether one number is none": (
+        lambda x: torch.linalg.vector_norm(x.detach(), 0, dim=1), [LARGE]),
+    "the old norm of one number": (lambda x: torch.norm(x, 2, dim=1), [LARGE]),
+    "logit's gradient at zeros": (torch.logit, [torch.tensor([-0.0, 0.0, 1.0, 0.5, -1.0])]),
+    "logit's gradient at zeros, kept apart": (
+        partial(torch.logit, eps=0.0), [torch.tensor([-0.0, 0.0, 1.0, 0.5, -1.0])]),
+    "the greatest of bags with NaN": (
+        lambda x: F.embedding_bag(torch.tensor([0, 1, 2, 2, 1, 0], device=x.device), x,
+                                  torch.tensor([0, 2, 5], device=x.device), mode="max"), [ODD]),
+    "the greatest of bags with NaN and padding": (
+        lambda x: F.embedding_bag(torch.tensor([[2, 1, 0], [2, 2, 2]], device=x.device), x,
+                                  mode="max", padding_idx=2), [ODD]),
     "dropout's gradient of integers": (
         lambda x: aten.native_dropout_backward(x, x > 2, 1.5), [whole(4, 5)]),
 }  # fmt: skip
@@ -96,6 +129,40 @@ def bools(like: Tensor) -> Tensor:
 REFUSED: dict[str, tuple[Call, list[Tensor]]] = {
     "a weight that makes more": (F.binary_cross_entropy, [torch.rand(6, 1), torch.rand(6, 1),
                                                           torch.rand(5)]),
+    "a chance above one": (torch.bernoulli, [torch.tensor([0.5, 1.5])]),
+    "a chance that is none": (torch.bernoulli, [torch.tensor([nan, 0.5])]),
+    "a chance below zero, in place": (
+        lambda x: torch.empty_like(x).bernoulli_(x), [torch.tensor([0.5, -0.5])]),
+    **{f"{dtype} by chance": (lambda x: x.bernoulli_(0.5), [BYTES.to(dtype)])
+       for dtype in (torch.uint16, torch.uint64, torch.float8_e4m3fn)},
+    "an order in 32 bits": (
+        lambda x: torch.searchsorted(x, x, sorter=torch.argsort(x).int()), [signed(5)]),
+    "an order in truth": (lambda x: torch.searchsorted(x, x, sorter=x > 0), [signed(5)]),
+    "a search in truth": (torch.searchsorted, [torch.tensor([False, True])] * 2),
+    "buckets of truth": (torch.bucketize, [torch.tensor([False, True])] * 2),
+    "a bin beyond all": (torch.bincount, [torch.tensor([2**63 - 1])]),
+    **{f"a factor beyond {dtype}": (
+        lambda x, by=by: x.index_add(0, torch.tensor([0, 1], device=x.device), x, alpha=by),
+        [torch.ones(2, dtype=dtype)])
+       for dtype, by in ((torch.float16, 2**62), (torch.float32, 1e300), (torch.int8, 300))},
+    "a weight beyond float": (lambda x: torch.lerp(x, x, 1e300), [torch.ones(3)]),
+    "windows of too many dimensions": (
+        lambda x: F.max_pool3d(x, 2), [torch.ones(1, 1, 1, 2, 2, 2)]),
+    "too many dimensions, mirrored": (
+        lambda x: aten.reflection_pad2d(x, [1, 1, 1, 1]), [torch.ones(1, 1, 2, 2, 2)]),
+    "too many dimensions, repeated": (
+        lambda x: aten.replication_pad3d(x, [1] * 6), [torch.ones(1, 1, 1, 2, 2, 2)]),
+    "a window beyond 32 bits": (lambda x: F.max_pool3d(x, 2**62), [torch.ones(1, 1, 4, 4, 4)]),
+    "windows farther apart than 32 bits": (
+        lambda x: F.max_pool2d(x, 2, stride=2**40), [torch.ones(1, 1, 4, 4)]),
+    "the average of a window beyond 32 bits": (
+        lambda x: F.avg_pool2d(x, 2**62), [torch.ones(1, 1, 4, 4)]),
+    "a line of no lines": (
+        lambda x: x.index_select(0, torch.zeros(2, dtype=torch.long, device=x.device)),
+        [torch.ones(0, 0)]),
+    "a word of no words": (
+        lambda x: F.embedding(torch.zeros(2, dtype=torch.long, device=x.device), x),
+        [torch.ones(0, 0)]),
     "the trace of truth": (torch.trace, [torch.ones(3, 3, dtype=torch.bool)]),
     "a cross product of truth": (torch.linalg.cross, [torch.ones(3, dtype=torch.bool)] * 2),
     "patches of nothing": (lambda x: F.unfold(x, 2), [torch.ones(2, 0, 4, 4)]),
@@ -182,3 +249,16 @@ def test_a_permutation_gets_its_size(device: torch.device) -> None:
     seen = torch.randperm(4, out=torch.empty(2, 2, dtype=torch.int64, device=device))
     assert seen.shape == (4,)
     assert seen.cpu().sort().values.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("mode", ["trunc", "floor"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_a_quotient_of_half_precision_is_rounded_before_it_is_cut(
+    device: torch.device, dtype: torch.dtype, mode: str
+) -> None:
+    """One that is a little below a whole number is that number in half precision."""
+    x, y = signed(40, 500).to(dtype), signed(40, 501)[:, 1:].to(dtype)
+    expected = torch.div(x, y, rounding_mode=mode)
+    assert torch.equal(torch.div(x.to(device), y.to(device), rounding_mode=mode).cpu(), expected)
+    exact = torch.div(x.double(), y.double(), rounding_mode=mode).to(dtype)
+    assert not torch.equal(expected, exact), "these operands show nothing"

@@ -53,6 +53,12 @@ def test_a_truth_value_among_numbers_becomes_a_number() -> None:
     assert shape(read("where(mask, self, 0)")) == ["mask", "self", "kLiteral", "SELECT"]
 
 
+def test_a_real_number_is_rounded_where_it_is_said() -> None:
+    assert shape(read("trunc(rounded(self / alpha))"))[-2:] == ["kRounded", "TRUNC"]
+    with pytest.raises(FormulaError, match="no function rounded"):
+        read("rounded(self)", "integer")
+
+
 def test_a_function_has_a_scope_of_its_own() -> None:
     assert shape(read("x = 1; twice(self) + x")) == ["kLiteral", "self", "ADD", "ADD"]
     language = Language(LANGUAGE.opcodes, {"f": (("x",), "x + alpha")})
