@@ -8,6 +8,7 @@
 #include <aten/values.h>
 #include <generic/formula.h>
 #include <generic/host_number.h>
+#include <generic/launch.h>
 #include <generic/pointwise.h>
 #include <generic/sets.h>
 #include <torch/library.h>
@@ -70,17 +71,19 @@ constexpr const char* kOfOne[] = {
     "expm1", "floor", "frac",    "lgamma", "log",  "log10", "log1p", "log2", "neg",  "reciprocal",
     "round", "rsqrt", "sigmoid", "sign",   "sin",  "sinh",  "sqrt",  "tan",  "tanh", "trunc"};
 
-/// The arguments of a call, as the operator on one tensor has them for each element.
+/// The arguments of a call, as the operator on one tensor has them for each element. Borrows the stack.
 class Lists {
  public:
+  using Values = c10::ArrayRef<c10::IValue>;
+
   Lists(const c10::OperatorHandle& op, const Stack& stack,
         const std::vector<c10::Argument>& arguments_of_one) {
     const size_t given = op.schema().arguments().size();
     for (size_t i = 0; i < arguments_of_one.size(); i++) {
-      const c10::IValue value =
+      const c10::IValue& value =
           i < given ? torch::jit::peek(stack, i, given) : *arguments_of_one[i].default_value();
       is_list_.push_back(value.isList());
-      values_.push_back(value.isList() ? value.toListRef().vec() : std::vector{value});
+      values_.push_back(value.isList() ? value.toListRef() : Values(value));
     }
   }
 
@@ -101,8 +104,8 @@ class Lists {
   }
 
  private:
-  std::vector<std::vector<c10::IValue>> values_;
-  std::vector<bool> is_list_;
+  c10::SmallVector<Values, 5> values_;
+  c10::SmallVector<bool, 5> is_list_;
 };
 
 /// One call that a row may serve: tensors of one real dtype and device, that lie alike in each set. What
@@ -118,8 +121,11 @@ class Call {
     if (!is_ours(first) || !at::isFloatingType(first.scalar_type())) return false;
     dtype_ = first.scalar_type();
     device_ = first.device();
-    if (!offers_pointwise(device_.index()) || !settle_types()) return false;
-    Sets sets(device_.index());
+    if (!offers_pointwise(device_.index()) || !settle_types() || !gather_tensors() ||
+        !gather_numbers())
+      return false;
+    if (!is_in_place_) outputs_.reserve(lists_.count());
+    Sets sets(device_.index(), lists_.count());
     for (size_t i = 0; i < lists_.count(); i++)
       if (!holds_for(i) || !add(sets, i)) return false;
     return sets.pointwise(*program_of(row_, types_));
@@ -155,62 +161,79 @@ class Call {
     return formula_of(row_, computed_in(dtype_)) != nullptr;
   }
 
+  /// Finds which tensors are of lists, and takes what all sets share: numbers of the device, and of the host. A
+  /// program loads lists before these.
+  bool gather_tensors() {
+    for (int i = 0; i < 4 && row_.tensors[i] >= 0; i++) {
+      if (lists_.is_list(row_.tensors[i])) {
+        listed_.push_back(row_.tensors[i]);
+        if (!shared_.empty()) return false;
+        continue;
+      }
+      const at::Tensor& tensor = lists_.at(row_.tensors[i], 0).toTensor();
+      if (tensor.dim() != 0 || tensor.scalar_type() != dtype_ || !is_plain(tensor)) return false;
+      if (is_host_number(tensor))
+        numbers_.push_back(bits(value_of(tensor), has_exact_numbers()));
+      else if (tensor.device() == device_)
+        shared_.push_back(&tensor);
+      else
+        return false;
+    }
+    return true;
+  }
+
+  /// Takes the numbers that all sets share, and makes room for those that each has.
+  bool gather_numbers() {
+    first_number_ = numbers_.size();
+    for (int i = 0; i < 4 && row_.numbers[i] >= 0; i++) {
+      numbers_.push_back(0);
+      if (!lists_.is_list(row_.numbers[i]) && !take_number(i, 0)) return false;
+    }
+    return true;
+  }
+
+  uint64_t bits(const at::Scalar& number, bool is_exact) const {
+    return bits_of(number, dtype_, computed_in(dtype_), is_exact);
+  }
+
+  /// Numbers that take part in the dtype are rounded to it.
+  bool take_number(int which, size_t element) {
+    const auto place = static_cast<size_t>(which);
+    const c10::IValue& value = lists_.at(row_.numbers[place], element);
+    if (!is_real(value)) return false;
+    const at::Scalar number = value.toScalar();
+    if (!takes_number(row_, place, number, dtype_)) return false;
+    const bool is_promoting = (row_.promoting >> which & 1) != 0;
+    numbers_[first_number_ + place] = bits(number, !is_promoting || has_exact_numbers());
+    return true;
+  }
+
+  /// Of what all share it holds or does not with the first.
   bool holds_for(size_t element) const {
-    for (uint8_t i = 0; i < row_.condition_count; i++)
-      if (!holds(row_.conditions[i], lists_.at(row_.conditions[i].argument, element))) return false;
+    for (uint8_t i = 0; i < row_.condition_count; i++) {
+      const Condition& condition = row_.conditions[i];
+      if (element > 0 && !lists_.is_list(condition.argument)) continue;
+      if (!holds(condition, lists_.at(condition.argument, element))) return false;
+    }
     return true;
   }
 
   /// Adds the set of one element.
   bool add(Sets& sets, size_t element) {
-    c10::SmallVector<const at::Tensor*, 4> alike, shared;
-    c10::SmallVector<uint64_t, 4> numbers;
-    for (int i = 0; i < 4 && row_.tensors[i] >= 0; i++) {
-      const c10::IValue& value = lists_.at(row_.tensors[i], element);
-      if (!value.isTensor() || !sort(row_.tensors[i], value.toTensor(), alike, shared, numbers))
-        return false;
+    c10::SmallVector<const at::Tensor*, 4> alike;
+    for (const int position : listed_) {
+      const c10::IValue& value = lists_.at(position, element);
+      if (!value.isTensor()) return false;
+      alike.push_back(&value.toTensor());
     }
-    if (!lie_alike(alike, dtype_, device_) || !add_numbers(element, numbers)) return false;
-    const at::Tensor& self = *alike[0];
-    const at::Tensor out =
-        is_in_place_ ? self
-                     : empty_strided_on(device_.index(), self.sizes(), self.strides(), dtype_);
-    outputs_.push_back(out);
-    if (self.numel() == 0) return true;
-    Launch& launch = sets.add({&out}, alike, shared);
-    for (const uint64_t number : numbers)
-      launch.number(number);
-    return true;
-  }
-
-  /// Finds whether `tensor` is an element of a list, one number for all of them, or one of the host's.
-  bool sort(int position, const at::Tensor& tensor, c10::SmallVectorImpl<const at::Tensor*>& alike,
-            c10::SmallVectorImpl<const at::Tensor*>& shared,
-            c10::SmallVectorImpl<uint64_t>& numbers) const {
-    if (lists_.is_list(position)) {
-      alike.push_back(&tensor);
-      return shared.empty();
-    }
-    if (tensor.dim() != 0 || tensor.scalar_type() != dtype_ || !is_plain(tensor)) return false;
-    if (is_host_number(tensor))
-      numbers.push_back(
-          bits_of(value_of(tensor), dtype_, computed_in(dtype_), has_exact_numbers()));
-    else
-      shared.push_back(&tensor);
-    return is_host_number(tensor) || tensor.device() == device_;
-  }
-
-  /// Numbers that take part in the dtype are rounded to it.
-  bool add_numbers(size_t element, c10::SmallVectorImpl<uint64_t>& numbers) const {
-    for (int i = 0; i < 4 && row_.numbers[i] >= 0; i++) {
-      const c10::IValue& value = lists_.at(row_.numbers[i], element);
-      const bool is_promoting = (row_.promoting >> i & 1) != 0;
-      if (!is_real(value)) return false;
-      const at::Scalar number = value.toScalar();
-      if (!takes_number(row_, static_cast<size_t>(i), number, dtype_)) return false;
-      const bool is_exact = !is_promoting || has_exact_numbers();
-      numbers.push_back(bits_of(number, dtype_, computed_in(dtype_), is_exact));
-    }
+    if (!lie_alike(alike, dtype_, device_)) return false;
+    for (int i = 0; i < 4 && row_.numbers[i] >= 0; i++)
+      if (lists_.is_list(row_.numbers[i]) && !take_number(i, element)) return false;
+    const at::Tensor* out = alike[0];
+    if (!is_in_place_)
+      out = &outputs_.emplace_back(
+          empty_strided_on(device_.index(), out->sizes(), out->strides(), dtype_));
+    if (out->numel() > 0) sets.add({out}, alike, shared_, numbers_);
     return true;
   }
 
@@ -220,6 +243,10 @@ class Call {
   at::Device device_ = at::kCPU;
   at::ScalarType dtype_ = at::ScalarType::Undefined;
   Types types_{};
+  c10::SmallVector<int, 4> listed_;  ///< Positions of the tensors that are of lists.
+  c10::SmallVector<const at::Tensor*, 4> shared_;
+  c10::SmallVector<uint64_t, 4> numbers_;  ///< Of the set that is added next.
+  size_t first_number_ = 0;                ///< Behind the tensors that are numbers.
   std::vector<at::Tensor> outputs_;
 };
 

@@ -32,6 +32,7 @@ static const tbk_program_input_t* input_at(const kernel_code_t* code, size_t i) 
   return &code->parts[CODE_FINISH]->inputs[i - first->input_count];
 }
 
+/* `access` is zero. */
 static tbk_status_t make_access(vdev_arena_t* arena, const tbk_tensor_t* tensor, bool indexed,
                                 access_t* access, tbk_error_t* error) {
   cpu_view_t view;
@@ -39,14 +40,14 @@ static tbk_status_t make_access(vdev_arena_t* arena, const tbk_tensor_t* tensor,
   if (status != TBK_OK) return status;
   if (view.rank > SPACE_RANK)
     return cpu_fail(TBK_UNSUPPORTED, error, "rank %d is above %d", view.rank, SPACE_RANK);
-  *access = (access_t){.data = view.data,
-                       .dtype = view.dtype,
-                       .own_rank = indexed ? view.rank : -1,
-                       .element_bytes = view.element_bytes};
-  for (int32_t d = 0; d < view.rank; d++) {
+  access->data = view.data;
+  access->dtype = view.dtype;
+  access->own_rank = indexed ? view.rank : -1;
+  access->element_bytes = view.element_bytes;
+  for (int32_t d = 0; d < view.rank; d++)
     access->strides[d] = view.strides[d];
+  for (int32_t d = 0; d < access->own_rank; d++)
     access->own_sizes[d] = view.sizes[d];
-  }
   return TBK_OK;
 }
 

@@ -47,8 +47,8 @@ size_t space_inputs(const kernel_code_t* code);
 size_t space_numbers(const kernel_code_t* code);
 
 /*
- * Makes a space of a checked set; `accesses` and `numbers` are where its own go. `arena` is NULL where
- * only shapes are asked about.
+ * Makes a space of a checked set; `accesses`, which are zero, and `numbers` are where its own go. `arena` is NULL
+ * where only shapes are asked about.
  * Errors: INVALID where a tensor is not on the device; UNSUPPORTED.
  */
 tbk_status_t space_make(vdev_arena_t* arena, const kernel_code_t* code,
