@@ -47,7 +47,12 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, cpu_view_t* view, tbk_e
     return cpu_fail(TBK_INVALID, error, "a tensor is NULL, or its struct_size too small");
   if (tensor->rank < 0 || tensor->rank > CPU_MAX_RANK)
     return cpu_fail(TBK_UNSUPPORTED, error, "rank %d is above %d", tensor->rank, CPU_MAX_RANK);
-  *view = (cpu_view_t){.dtype = tensor->dtype, .rank = tensor->rank, .count = 1};
+  view->data = NULL;
+  view->dtype = tensor->dtype;
+  view->rank = tensor->rank;
+  view->count = 1;
+  for (int32_t i = tensor->rank; i < CPU_MAX_RANK; i++)
+    view->sizes[i] = view->strides[i] = 0;
   view->element_bytes = tbk_dtype_bytes(tensor->dtype);
   if (!view->element_bytes)
     return cpu_fail(TBK_UNSUPPORTED, error, "dtype %d is not known", tensor->dtype);

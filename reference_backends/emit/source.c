@@ -73,9 +73,12 @@ static tbk_status_t make_launches(const emit_generic_t* generic, const void* arg
                                   const emit_limits_t* limits, store_t* store, tbk_error_t* error) {
   int64_t words[EMIT_WORDS] = {0};
   tbk_memory_t memory[EMIT_POINTERS] = {0};
-  emit_launch_t launch = {.hash = 0};
+  const emit_launch_t blank = {.words = words, .memory = memory};
+  emit_launch_t launch = blank;
   for (size_t i = 0; i < store->count; i++) {
-    launch = (emit_launch_t){.words = words, .memory = memory, .hash = launch.hash};
+    const uint64_t hash = launch.hash;
+    launch = blank;
+    launch.hash = hash;
     tbk_status_t status = generic->launch(arguments, i, limits, &launch, error);
     if (status != TBK_OK) return status;
     if (!keep(store, &launch))
