@@ -34,10 +34,8 @@ int64_t program_places(const int64_t* sizes, int32_t rank) {
   int64_t count = 1;
   for (int32_t d = 0; d < rank; ++d)
     if (sizes[d] == 0) return 0;
-  for (int32_t d = 0; d < rank; ++d) {
-    if (count > INT64_MAX / sizes[d]) return -1;
-    count *= sizes[d];
-  }
+  for (int32_t d = 0; d < rank; ++d)
+    if (__builtin_mul_overflow(count, sizes[d], &count)) return -1;
   return count;
 }
 

@@ -30,10 +30,12 @@ static bool find_bounds(const tbk_tensor_t* tensor, int64_t* out_low, int64_t* o
 static tbk_status_t locate(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_view_t* view,
                            tbk_error_t* error) {
   int64_t low, high;
+  uint64_t end;
   const uint64_t element = (uint64_t)view->element_bytes;
-  if (!find_bounds(tensor, &low, &high) || (uint64_t)high >= tensor->storage_bytes / element)
+  if (!find_bounds(tensor, &low, &high) ||
+      __builtin_mul_overflow((uint64_t)high + 1, element, &end) || end > tensor->storage_bytes)
     return cpu_fail(TBK_INVALID, error, "a tensor reaches out of its storage");
-  uint64_t begin = (uint64_t)low * element, end = ((uint64_t)high + 1) * element;
+  uint64_t begin = (uint64_t)low * element;
   char* data = vdev_arena_at(arena, tensor->memory, begin, end - begin);
   if (!data) return cpu_fail(TBK_INVALID, error, "a tensor lies outside of the device's memory");
   view->data = data + (tensor->offset - low) * view->element_bytes;
@@ -52,7 +54,12 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, cpu_view_t* view, tbk_e
     return cpu_fail(TBK_INVALID, error, "a tensor is NULL, or its struct_size too small");
   if (tensor->rank < 0 || tensor->rank > CPU_MAX_RANK)
     return cpu_fail(TBK_UNSUPPORTED, error, "rank %d is above %d", tensor->rank, CPU_MAX_RANK);
-  *view = (cpu_view_t){.dtype = tensor->dtype, .rank = tensor->rank, .count = 1};
+  view->data = NULL;
+  view->dtype = tensor->dtype;
+  view->rank = tensor->rank;
+  view->count = 1;
+  for (int32_t i = tensor->rank; i < CPU_MAX_RANK; i++)
+    view->sizes[i] = view->strides[i] = 0;
   view->element_bytes = tbk_dtype_bytes(tensor->dtype);
   if (!view->element_bytes)
     return cpu_fail(TBK_UNSUPPORTED, error, "dtype %d is not known", tensor->dtype);

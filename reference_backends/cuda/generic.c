@@ -46,7 +46,10 @@ static tbk_status_t compile(cuda_device_t* device, const emit_generic_t* generic
   for (size_t i = 0; i < launches->count && status == TBK_OK && *out_result == CU_OK; i++) {
     const emit_launch_t* launch = &launches->all[i];
     const cuda_source_t source = {launch->name, generic, arguments, launch};
-    status = cuda_program_find(device, &source, &launches->functions[i], out_result, error);
+    if (emit_generic_repeats(launches->all, i))
+      launches->functions[i] = launches->functions[i - 1];
+    else
+      status = cuda_program_find(device, &source, &launches->functions[i], out_result, error);
   }
   return status;
 }

@@ -43,7 +43,7 @@ void emit_lay_out(const emit_pointers_t* pointers, const emit_class_t* class, si
 /* launch.c: makes a launch of tensors, in the order of the pointers, and of a space. `has_coordinates` keeps
  * the dimensions as they are. */
 typedef struct emit_space {
-  const tbk_tensor_t* tensors[EMIT_POINTERS];
+  const tbk_tensor_t* const* tensors;
   const int64_t *sizes, *inner_sizes;
   int32_t rank, inner_rank;
   int32_t output_count, most_words;

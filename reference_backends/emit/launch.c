@@ -50,12 +50,11 @@ static tbk_status_t add_view(const emit_pointers_t* pointers, const emit_space_t
   if (status != TBK_OK || pointers->of[k].access == EMIT_INDEXED) return status;
   const int32_t to = walk->walking++;
   walk->pointers[to] = k;
-  for (int32_t d = 0; d < view->rank; d++) {
-    if (d < space->rank)
-      walk->outer.strides[to][d] = view->strides[d];
-    else
-      walk->inner.strides[to][d - space->rank] = view->strides[d];
-  }
+  for (int32_t d = 0; d < space->rank; d++)
+    walk->outer.strides[to][d] = view->strides[d];
+  for (int32_t d = 0; d < space->inner_rank;
+       d++) /* of what has the outer space alone these are 0 */
+    walk->inner.strides[to][d] = view->strides[space->rank + d];
   return TBK_OK;
 }
 
@@ -153,8 +152,6 @@ static tbk_status_t finish(const emit_pointers_t* pointers, const emit_space_t* 
 tbk_status_t emit_make_launch(const emit_pointers_t* pointers, const emit_space_t* space,
                               emit_launch_t* out, tbk_error_t* error) {
   walk_t walk;
-  memset(&walk.outer, 0, sizeof walk.outer);
-  memset(&walk.inner, 0, sizeof walk.inner);
   memset(&out->class, 0, sizeof out->class);
   walk.walking = 0;
   tbk_status_t status = set_dimensions(space->sizes, space->rank, &walk.outer, error);

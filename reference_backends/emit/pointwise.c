@@ -30,19 +30,21 @@ static tbk_status_t launch(const void* arguments, size_t set, const emit_limits_
   const tbk_program_t* program = args->program;
   const tbk_operand_set_t* operands = args->sets[set];
   emit_pointers_t pointers;
-  emit_space_t space = {.sizes = operands->outputs[0]->sizes,
-                        .rank = operands->outputs[0]->rank,
-                        .output_count = (int32_t)program->result_count,
-                        .most_words = limits->most_words,
-                        .is_bound = limits->is_bound,
-                        .has_coordinates = emit_program_has(program, TBK_OPCODE_COORDINATE),
-                        .index_bits = args->index_bits,
-                        .numbers = operands->numbers,
-                        .number_count = program->number_count,
-                        .hash = out->hash != 0 ? out->hash : tbk_program_hash(program)};
+  const tbk_tensor_t* tensors[EMIT_POINTERS];
+  const emit_space_t space = {.tensors = tensors,
+                              .sizes = operands->outputs[0]->sizes,
+                              .rank = operands->outputs[0]->rank,
+                              .output_count = (int32_t)program->result_count,
+                              .most_words = limits->most_words,
+                              .is_bound = limits->is_bound,
+                              .has_coordinates = emit_program_has(program, TBK_OPCODE_COORDINATE),
+                              .index_bits = args->index_bits,
+                              .numbers = operands->numbers,
+                              .number_count = program->number_count,
+                              .hash = out->hash != 0 ? out->hash : tbk_program_hash(program)};
   find_pointers(program, &pointers);
   for (int32_t k = 0; k < pointers.count; k++)
-    space.tensors[k] =
+    tensors[k] =
         k < space.output_count ? operands->outputs[k] : operands->inputs[k - space.output_count];
   return emit_make_launch(&pointers, &space, out, error);
 }

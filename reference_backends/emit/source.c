@@ -18,6 +18,78 @@ static tbk_status_t check(const emit_generic_t* generic, const void* arguments,
   return generic->check(arguments, error);
 }
 
+/* The launches of a call, in one block: behind them, one after the other, the words and pointers of each. A launch has
+ * few of the words that it may have, and of a list of tensors there are a hundred. */
+typedef struct store {
+  emit_launch_t* launches;
+  size_t count, made, used, room; /* of words */
+} store_t;
+
+static int64_t* words_at(const store_t* store, size_t at) {
+  return (int64_t*)(void*)(store->launches + store->count) + at;
+}
+
+/* The first launch says how many words each has, more or less. */
+static bool make_room(store_t* store, size_t words) {
+  if (store->used + words <= store->room) return true;
+  const size_t left = store->count - store->made;
+  size_t room, bytes;
+  if (__builtin_mul_overflow(words, left, &room) ||
+      __builtin_add_overflow(room, store->used, &room))
+    return false;
+  if (__builtin_mul_overflow(room, sizeof(int64_t), &bytes) ||
+      __builtin_add_overflow(bytes, store->count * sizeof(emit_launch_t), &bytes))
+    return false;
+  emit_launch_t* grown = realloc(store->launches, bytes);
+  if (grown == NULL) return false;
+  store->launches = grown;
+  store->room = room;
+  return true;
+}
+
+static bool keep(store_t* store, const emit_launch_t* launch) {
+  const size_t words = (size_t)launch->word_count, pointers = (size_t)launch->pointer_count;
+  if (!make_room(store, words + pointers)) return false;
+  int64_t* to = words_at(store, store->used);
+  memcpy(to, launch->words, words * sizeof *to);
+  memcpy(to + words, launch->memory, pointers * sizeof *to);
+  store->launches[store->made++] = *launch;
+  store->used += words + pointers;
+  return true;
+}
+
+/* Once the block stays where it is. */
+static void point(store_t* store) {
+  size_t at = 0;
+  for (size_t i = 0; i < store->made; i++) {
+    emit_launch_t* launch = &store->launches[i];
+    launch->words = words_at(store, at);
+    launch->memory = (tbk_memory_t*)(launch->words + launch->word_count);
+    at += (size_t)(launch->word_count + launch->pointer_count);
+  }
+}
+
+static tbk_status_t make_launches(const emit_generic_t* generic, const void* arguments,
+                                  const emit_limits_t* limits, store_t* store, tbk_error_t* error) {
+  int64_t words[EMIT_WORDS] = {0};
+  tbk_memory_t memory[EMIT_POINTERS] = {0};
+  const emit_launch_t blank = {.words = words, .memory = memory};
+  emit_launch_t launch = blank;
+  for (size_t i = 0; i < store->count; i++) {
+    const uint64_t hash = launch.hash;
+    launch = blank;
+    launch.hash = hash;
+    tbk_status_t status = generic->launch(arguments, i, limits, &launch, error);
+    if (status != TBK_OK) return status;
+    if (!keep(store, &launch))
+      return emit_fail(error, TBK_OUT_OF_MEMORY, "no host memory for launches");
+    memset(words, 0, (size_t)launch.word_count * sizeof *words);
+    memset(memory, 0, (size_t)launch.pointer_count * sizeof *memory);
+  }
+  point(store);
+  return TBK_OK;
+}
+
 tbk_status_t emit_generic_launches(const emit_generic_t* generic, const void* arguments,
                                    const emit_limits_t* limits, emit_launch_t** out_launches,
                                    size_t* out_count, tbk_error_t* error) {
@@ -25,19 +97,14 @@ tbk_status_t emit_generic_launches(const emit_generic_t* generic, const void* ar
   *out_launches = NULL;
   *out_count = 0;
   if (status != TBK_OK || generic->set_count(arguments) == 0) return status;
-  const size_t count = generic->set_count(arguments);
-  emit_launch_t* launches = calloc(count, sizeof *launches);
-  if (launches == NULL) return emit_fail(error, TBK_OUT_OF_MEMORY, "no host memory for launches");
-  for (size_t i = 0; i < count && status == TBK_OK; i++) {
-    launches[i].hash = launches[0].hash;
-    status = generic->launch(arguments, i, limits, &launches[i], error);
-  }
+  store_t store = {.count = generic->set_count(arguments)};
+  status = make_launches(generic, arguments, limits, &store, error);
   if (status != TBK_OK) {
-    free(launches);
+    free(store.launches);
     return status;
   }
-  *out_launches = launches;
-  *out_count = count;
+  *out_launches = store.launches;
+  *out_count = store.count;
   return TBK_OK;
 }
 
@@ -60,6 +127,10 @@ uint64_t emit_generic_workspace(const emit_launch_t* launches, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (launches[i].workspace_bytes > most) most = launches[i].workspace_bytes;
   return most;
+}
+
+bool emit_generic_repeats(const emit_launch_t* launches, size_t i) {
+  return i > 0 && strcmp(launches[i].name, launches[i - 1].name) == 0;
 }
 
 bool emit_generic_has_double(const emit_generic_t* generic, const void* arguments) {

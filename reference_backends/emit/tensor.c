@@ -8,15 +8,18 @@
 
 #include "inside.h"
 
-/* Whether all elements lie inside the storage. */
+/* Whether all elements lie inside the storage. Nothing is divided: of a list this is asked hundreds of times. */
 static bool lies_inside(const emit_view_t* view, uint64_t storage_bytes) {
   int64_t low = view->offset, high = view->offset, reach;
+  uint64_t end_bytes;
   for (int32_t i = 0; i < view->rank; i++) {
     if (__builtin_mul_overflow(view->sizes[i] - 1, view->strides[i], &reach)) return false;
     int64_t* end = reach < 0 ? &low : &high;
     if (__builtin_add_overflow(*end, reach, end)) return false;
   }
-  return low >= 0 && (uint64_t)high < storage_bytes / (uint64_t)view->element_bytes;
+  return low >= 0 &&
+         !__builtin_mul_overflow((uint64_t)high + 1, (uint64_t)view->element_bytes, &end_bytes) &&
+         end_bytes <= storage_bytes;
 }
 
 static tbk_status_t describe(const tbk_tensor_t* tensor, emit_view_t* view, tbk_error_t* error) {
@@ -24,12 +27,14 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, emit_view_t* view, tbk_
     return emit_fail(error, TBK_INVALID, "a tensor is NULL, or its struct_size too small");
   if (tensor->rank < 0 || tensor->rank > EMIT_MAX_RANK)
     return emit_fail(error, TBK_UNSUPPORTED, "rank %d is above %d", tensor->rank, EMIT_MAX_RANK);
-  *view = (emit_view_t){.memory = tensor->memory,
-                        .offset = tensor->offset,
-                        .dtype = tensor->dtype,
-                        .rank = tensor->rank,
-                        .element_bytes = tbk_dtype_bytes(tensor->dtype),
-                        .count = 1};
+  view->memory = tensor->memory;
+  view->offset = tensor->offset;
+  view->dtype = tensor->dtype;
+  view->rank = tensor->rank;
+  view->element_bytes = tbk_dtype_bytes(tensor->dtype);
+  view->count = 1;
+  for (int32_t i = tensor->rank; i < EMIT_MAX_RANK; i++)
+    view->sizes[i] = view->strides[i] = 0;
   if (view->element_bytes == 0)
     return emit_fail(error, TBK_UNSUPPORTED, "dtype %d is not known", tensor->dtype);
   for (int32_t i = 0; i < tensor->rank; i++) {

@@ -35,7 +35,10 @@ static tbk_status_t compile(launches_t* launches, const emit_generic_t* generic,
   for (size_t i = 0; i < launches->count && status == TBK_OK; i++) {
     const emit_launch_t* launch = &launches->all[i];
     const opencl_source_t source = {launch->name, generic, arguments, launch};
-    status = opencl_program_kernel(launches->device, &source, &launches->kernels[i], error);
+    if (emit_generic_repeats(launches->all, i))
+      launches->kernels[i] = launches->kernels[i - 1];
+    else
+      status = opencl_program_kernel(launches->device, &source, &launches->kernels[i], error);
   }
   return status;
 }

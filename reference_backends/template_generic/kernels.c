@@ -110,7 +110,10 @@ static tbk_status_t start_all(const kernel_t* kernel, const void* arguments,
   run_fn* runs = calloc(count + 1, sizeof *runs);
   if (runs == NULL) return emit_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a launch");
   for (size_t i = 0; i < count && status == TBK_OK; i++)
-    status = find(kernel, arguments, &launches[i], &runs[i], error);
+    if (emit_generic_repeats(launches, i))
+      runs[i] = runs[i - 1];
+    else
+      status = find(kernel, arguments, &launches[i], &runs[i], error);
   if (begins && status == TBK_OK) status = start_each(runs, launches, count, error);
   free(runs);
   return status;

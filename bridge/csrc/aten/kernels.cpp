@@ -120,17 +120,23 @@ bool offers(Kernel& kernel, c10::DeviceIndex device, at::ScalarType dtype) {
          has_dtype(backend.device(device).properties, static_cast<int32_t>(dtype));
 }
 
-bool launch(Kernel& kernel, c10::DeviceIndex device, const void* arguments,
-            c10::ArrayRef<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others) {
+bool launch_by_key(Kernel& kernel, c10::DeviceIndex device, const void* arguments,
+                   c10::ArrayRef<const tbk_tensor_t*> tensors, c10::function_ref<PlanKey()> key) {
   Stream& stream = current_stream(device);  // opens the device, or throws
   const tbk_kernel_t* offered = kernel.find(device);
   if (offered == nullptr || !accepts(Backend::get().device(device), tensors)) return false;
   stream.note(kernel.name());
-  const bool is_done = has_plans(offered) ? launch_planned(offered, device, arguments, stream,
-                                                           make_plan_key(tensors, others))
-                                          : launch_at_once(offered, device, arguments, stream);
+  const bool is_done = has_plans(offered)
+                           ? launch_planned(offered, device, arguments, stream, key())
+                           : launch_at_once(offered, device, arguments, stream);
   if (is_done && !kernel.is_generic()) kernel.count(device, tensors.back()->dtype);
   return is_done;
+}
+
+bool launch(Kernel& kernel, c10::DeviceIndex device, const void* arguments,
+            c10::ArrayRef<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others) {
+  return launch_by_key(kernel, device, arguments, tensors,
+                       [&] { return make_plan_key(tensors, others); });
 }
 
 }  // namespace tbk

@@ -4,6 +4,7 @@
 
 #include <c10/core/Device.h>
 #include <c10/util/ArrayRef.h>
+#include <c10/util/FunctionRef.h>
 #include <c10/util/SmallVector.h>
 #include <tbk/tbk_arguments.h>
 
@@ -16,6 +17,11 @@ namespace tbk {
 using PlanKey = c10::SmallVector<int64_t, 48>;
 /// Returns the key of a call; what `tensors` and `others` are, launch() of kernels.h says.
 PlanKey make_plan_key(c10::ArrayRef<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others);
+
+/// Does what launch() of kernels.h does, for who can say shorter what a plan depends on: `key` is asked where the
+/// backend has plans.
+bool launch_by_key(class Kernel& kernel, c10::DeviceIndex device, const void* arguments,
+                   c10::ArrayRef<const tbk_tensor_t*> tensors, c10::function_ref<PlanKey()> key);
 
 /// Holds a prepared launch, which goes back to the backend with the last reference.
 struct Plan {

@@ -59,8 +59,8 @@ inline void call_below_autograd(const c10::OperatorHandle& op, c10::DispatchKey 
 /// Counts a write of each tensor of a list. PyTorch counts those of tensors, and leaves lists to kernels.
 inline void count_writes(const c10::IValue& value) {
   if (!value.isTensorList()) return;
-  for (const at::Tensor& tensor : value.toTensorVector())
-    if (tensor.defined()) tensor.unsafeGetTensorImpl()->bump_version();
+  for (const c10::IValue& each : value.toListRef())
+    if (each.toTensor().defined()) each.toTensor().unsafeGetTensorImpl()->bump_version();
 }
 
 /// Returns whether an operator writes running statistics, which two schemas do not say.

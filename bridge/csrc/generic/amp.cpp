@@ -9,6 +9,7 @@
 #include <aten/operands.h>
 #include <aten/routes.h>
 #include <generic/composition.h>
+#include <generic/launch.h>
 #include <generic/pointwise.h>
 #include <generic/sets.h>
 #include <torch/library.h>
@@ -71,7 +72,7 @@ bool check(at::TensorList gradients, const at::Tensor& found_inf) {
   const c10::DeviceIndex device = found_inf.device().index();
   const at::ScalarType dtype = gradients[0].scalar_type();
   const at::Tensor each = empty_on(device, {static_cast<int64_t>(gradients.size())}, at::kFloat);
-  Sets sets(device);
+  Sets sets(device, gradients.size());
   std::vector<at::Tensor> places = each.unbind(0);
   for (size_t i = 0; i < gradients.size(); i++)
     sets.add_reduction(places[i], gradients[i]);
@@ -96,7 +97,7 @@ bool unscale(at::TensorList gradients, const at::Tensor& found_inf, const at::Te
     if (!lie_alike({&each}, dtype, device)) return false;
   const Composition whole;
   if (!check(gradients, found_inf)) return false;
-  Sets sets(device.index());
+  Sets sets(device.index(), gradients.size());
   for (const at::Tensor& each : gradients)
     if (each.numel() > 0) sets.add({&each}, {&each}, {&scale});
   return sets.pointwise(*unscale_program(dtype));
@@ -139,10 +140,9 @@ bool update(const at::Tensor& scale, const at::Tensor& steps, const at::Tensor& 
       !is_number_on(found_inf, device) || !offers_pointwise(device.index()))
     return false;
   Sets sets(device.index());
-  Launch& launch = sets.add({&scale, &steps}, {&scale, &steps}, {&found_inf});
-  launch.number(bits_in(at::kFloat, growth));
-  launch.number(bits_in(at::kFloat, backoff));
-  launch.number(bits_in(at::kLong, interval));
+  sets.add(
+      {&scale, &steps}, {&scale, &steps}, {&found_inf},
+      {bits_in(at::kFloat, growth), bits_in(at::kFloat, backoff), bits_in(at::kLong, interval)});
   return sets.pointwise(*update_program());
 }
 

@@ -5,17 +5,19 @@
 #include <aten/empty.h>
 #include <aten/operands.h>
 #include <aten/routes.h>
-#include <aten/values.h>
 #include <generic/formula.h>
 #include <generic/host_number.h>
+#include <generic/launch.h>
 #include <generic/pointwise.h>
 #include <generic/sets.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <string>
+#include <type_traits>
+
 namespace tbk::generic {
 namespace {
-
-using Stack = torch::jit::Stack;
 
 /// Says which operator stands for each element of the lists; it has the same arguments in the same order.
 struct Each {
@@ -70,39 +72,56 @@ constexpr const char* kOfOne[] = {
     "expm1", "floor", "frac",    "lgamma", "log",  "log10", "log1p", "log2", "neg",  "reciprocal",
     "round", "rsqrt", "sigmoid", "sign",   "sin",  "sinh",  "sqrt",  "tan",  "tanh", "trunc"};
 
+/// An argument of a call: a list, or what all elements share. Borrows it.
+struct Argument {
+  Argument(at::TensorList list) : tensors(list), is_list(true) {}
+  Argument(at::ArrayRef<at::Scalar> list) : numbers(list), is_list(true) {}
+  Argument(const at::Tensor& one) : tensors(one), is_list(false) {}
+  Argument(const at::Scalar& one) : numbers(one), is_list(false) {}
+
+  at::TensorList tensors;  ///< Empty where they are numbers.
+  at::ArrayRef<at::Scalar> numbers;
+  bool is_list;
+};
+
 /// The arguments of a call, as the operator on one tensor has them for each element.
 class Lists {
  public:
-  Lists(const c10::OperatorHandle& op, const Stack& stack,
-        const std::vector<c10::Argument>& arguments_of_one) {
-    const size_t given = op.schema().arguments().size();
-    for (size_t i = 0; i < arguments_of_one.size(); i++) {
-      const c10::IValue value =
-          i < given ? torch::jit::peek(stack, i, given) : *arguments_of_one[i].default_value();
-      is_list_.push_back(value.isList());
-      values_.push_back(value.isList() ? value.toListRef().vec() : std::vector{value});
-    }
+  /// `more` are those of that operator behind the ones that were given.
+  Lists(std::initializer_list<Argument> given, c10::ArrayRef<at::Scalar> more) : arguments_(given) {
+    for (const at::Scalar& each : more)
+      arguments_.emplace_back(each);
   }
 
   size_t count() const {
-    return values_[0].size();
+    return arguments_[0].tensors.size();
   }
   bool are_even() const {
-    for (size_t i = 0; i < values_.size(); i++)
-      if (is_list_[i] && values_[i].size() != count()) return false;
+    for (const Argument& each : arguments_)
+      if (each.is_list && std::max(each.tensors.size(), each.numbers.size()) != count())
+        return false;
     return count() > 0;
   }
   bool is_list(int position) const {
-    return is_list_[static_cast<size_t>(position)];
+    return at(position).is_list;
   }
-  const c10::IValue& at(int position, size_t element) const {
-    const auto place = static_cast<size_t>(position);
-    return values_[place][is_list_[place] ? element : 0];
+  bool has_tensor(int position) const {
+    return !at(position).tensors.empty();
+  }
+  const at::Tensor& tensor(int position, size_t element) const {
+    return at(position).tensors[is_list(position) ? element : 0];
+  }
+  c10::IValue value(int position, size_t element) const {
+    if (has_tensor(position)) return tensor(position, element);
+    return at(position).numbers[is_list(position) ? element : 0];
   }
 
  private:
-  std::vector<std::vector<c10::IValue>> values_;
-  std::vector<bool> is_list_;
+  const Argument& at(int position) const {
+    return arguments_[static_cast<size_t>(position)];
+  }
+
+  c10::SmallVector<Argument, 5> arguments_;
 };
 
 /// One call that a row may serve: tensors of one real dtype and device, that lie alike in each set. What
@@ -113,13 +132,16 @@ class Call {
       : row_(row), lists_(lists), is_in_place_(is_in_place) {}
 
   bool run() {
-    if (!has_plain_rule() || !lists_.at(0, 0).isTensor()) return false;
-    const at::Tensor& first = lists_.at(0, 0).toTensor();
+    if (!has_plain_rule()) return false;
+    const at::Tensor& first = lists_.tensor(0, 0);
     if (!is_ours(first) || !at::isFloatingType(first.scalar_type())) return false;
     dtype_ = first.scalar_type();
     device_ = first.device();
-    if (!offers_pointwise(device_.index()) || !settle_types()) return false;
-    Sets sets(device_.index());
+    if (!offers_pointwise(device_.index()) || !settle_types() || !gather_tensors() ||
+        !gather_numbers())
+      return false;
+    if (!is_in_place_) outputs_.reserve(lists_.count());
+    Sets sets(device_.index(), lists_.count());
     for (size_t i = 0; i < lists_.count(); i++)
       if (!holds_for(i) || !add(sets, i)) return false;
     return sets.pointwise(*program_of(row_, types_));
@@ -146,71 +168,84 @@ class Call {
   bool settle_types() {
     types_.common = types_.out = dtype_;
     for (size_t i = 0; i < 4; i++) {
-      const bool is_there = row_.tensors[i] >= 0;
-      const c10::IValue* value = is_there ? &lists_.at(row_.tensors[i], 0) : nullptr;
-      if (is_there && !value->isTensor()) return false;
-      const bool is_loaded = is_there && is_ours(value->toTensor());
+      const int position = row_.tensors[i];
+      if (position >= 0 && !lists_.has_tensor(position)) return false;
+      const bool is_loaded = position >= 0 && is_ours(lists_.tensor(position, 0));
       types_.tensors[i] = is_loaded ? dtype_ : at::ScalarType::Undefined;
     }
     return formula_of(row_, computed_in(dtype_)) != nullptr;
   }
 
+  /// Finds which tensors are of lists, and takes what all sets share: numbers of the device, and of the host. A
+  /// program loads lists before these.
+  bool gather_tensors() {
+    for (int i = 0; i < 4 && row_.tensors[i] >= 0; i++) {
+      if (lists_.is_list(row_.tensors[i])) {
+        listed_.push_back(row_.tensors[i]);
+        if (!shared_.empty()) return false;
+        continue;
+      }
+      const at::Tensor& tensor = lists_.tensor(row_.tensors[i], 0);
+      if (tensor.dim() != 0 || tensor.scalar_type() != dtype_ || !is_plain(tensor)) return false;
+      if (is_host_number(tensor))
+        numbers_.push_back(bits(value_of(tensor), has_exact_numbers()));
+      else if (tensor.device() == device_)
+        shared_.push_back(&tensor);
+      else
+        return false;
+    }
+    return true;
+  }
+
+  /// Takes the numbers that all sets share, and makes room for those that each has.
+  bool gather_numbers() {
+    first_number_ = numbers_.size();
+    for (int i = 0; i < 4 && row_.numbers[i] >= 0; i++) {
+      numbers_.push_back(0);
+      if (!lists_.is_list(row_.numbers[i]) && !take_number(i, 0)) return false;
+    }
+    return true;
+  }
+
+  uint64_t bits(const at::Scalar& number, bool is_exact) const {
+    return bits_of(number, dtype_, computed_in(dtype_), is_exact);
+  }
+
+  /// Numbers that take part in the dtype are rounded to it.
+  bool take_number(int which, size_t element) {
+    const auto place = static_cast<size_t>(which);
+    const c10::IValue value = lists_.value(row_.numbers[place], element);
+    if (!is_real(value)) return false;
+    const at::Scalar number = value.toScalar();
+    if (!takes_number(row_, place, number, dtype_)) return false;
+    const bool is_promoting = (row_.promoting >> which & 1) != 0;
+    numbers_[first_number_ + place] = bits(number, !is_promoting || has_exact_numbers());
+    return true;
+  }
+
+  /// Of what all share it holds or does not with the first.
   bool holds_for(size_t element) const {
-    for (uint8_t i = 0; i < row_.condition_count; i++)
-      if (!holds(row_.conditions[i], lists_.at(row_.conditions[i].argument, element))) return false;
+    for (uint8_t i = 0; i < row_.condition_count; i++) {
+      const Condition& condition = row_.conditions[i];
+      if (element > 0 && !lists_.is_list(condition.argument)) continue;
+      if (!holds(condition, lists_.value(condition.argument, element))) return false;
+    }
     return true;
   }
 
   /// Adds the set of one element.
   bool add(Sets& sets, size_t element) {
-    c10::SmallVector<const at::Tensor*, 4> alike, shared;
-    c10::SmallVector<uint64_t, 4> numbers;
-    for (int i = 0; i < 4 && row_.tensors[i] >= 0; i++) {
-      const c10::IValue& value = lists_.at(row_.tensors[i], element);
-      if (!value.isTensor() || !sort(row_.tensors[i], value.toTensor(), alike, shared, numbers))
-        return false;
-    }
-    if (!lie_alike(alike, dtype_, device_) || !add_numbers(element, numbers)) return false;
-    const at::Tensor& self = *alike[0];
-    const at::Tensor out =
-        is_in_place_ ? self
-                     : empty_strided_on(device_.index(), self.sizes(), self.strides(), dtype_);
-    outputs_.push_back(out);
-    if (self.numel() == 0) return true;
-    Launch& launch = sets.add({&out}, alike, shared);
-    for (const uint64_t number : numbers)
-      launch.number(number);
-    return true;
-  }
-
-  /// Finds whether `tensor` is an element of a list, one number for all of them, or one of the host's.
-  bool sort(int position, const at::Tensor& tensor, c10::SmallVectorImpl<const at::Tensor*>& alike,
-            c10::SmallVectorImpl<const at::Tensor*>& shared,
-            c10::SmallVectorImpl<uint64_t>& numbers) const {
-    if (lists_.is_list(position)) {
-      alike.push_back(&tensor);
-      return shared.empty();
-    }
-    if (tensor.dim() != 0 || tensor.scalar_type() != dtype_ || !is_plain(tensor)) return false;
-    if (is_host_number(tensor))
-      numbers.push_back(
-          bits_of(value_of(tensor), dtype_, computed_in(dtype_), has_exact_numbers()));
-    else
-      shared.push_back(&tensor);
-    return is_host_number(tensor) || tensor.device() == device_;
-  }
-
-  /// Numbers that take part in the dtype are rounded to it.
-  bool add_numbers(size_t element, c10::SmallVectorImpl<uint64_t>& numbers) const {
-    for (int i = 0; i < 4 && row_.numbers[i] >= 0; i++) {
-      const c10::IValue& value = lists_.at(row_.numbers[i], element);
-      const bool is_promoting = (row_.promoting >> i & 1) != 0;
-      if (!is_real(value)) return false;
-      const at::Scalar number = value.toScalar();
-      if (!takes_number(row_, static_cast<size_t>(i), number, dtype_)) return false;
-      const bool is_exact = !is_promoting || has_exact_numbers();
-      numbers.push_back(bits_of(number, dtype_, computed_in(dtype_), is_exact));
-    }
+    c10::SmallVector<const at::Tensor*, 4> alike;
+    for (const int position : listed_)
+      alike.push_back(&lists_.tensor(position, element));
+    if (!lie_alike(alike, dtype_, device_)) return false;
+    for (int i = 0; i < 4 && row_.numbers[i] >= 0; i++)
+      if (lists_.is_list(row_.numbers[i]) && !take_number(i, element)) return false;
+    const at::Tensor* out = alike[0];
+    if (!is_in_place_)
+      out = &outputs_.emplace_back(
+          empty_strided_on(device_.index(), out->sizes(), out->strides(), dtype_));
+    if (out->numel() > 0) sets.add({out}, alike, shared_, numbers_);
     return true;
   }
 
@@ -220,39 +255,58 @@ class Call {
   at::Device device_ = at::kCPU;
   at::ScalarType dtype_ = at::ScalarType::Undefined;
   Types types_{};
+  c10::SmallVector<int, 4> listed_;  ///< Positions of the tensors that are of lists.
+  c10::SmallVector<const at::Tensor*, 4> shared_;
+  c10::SmallVector<uint64_t, 4> numbers_;  ///< Of the set that is added next.
+  size_t first_number_ = 0;                ///< Behind the tensors that are numbers.
   std::vector<at::Tensor> outputs_;
 };
 
-/// Serves one overload.
-class Foreach final : public c10::OperatorKernel {
+/// Serves one overload. It is called with arguments as they are: a list in a box is a copy of each tensor.
+class Foreach {
  public:
-  Foreach(const std::string& name, const char* of)
-      : rows_(rows_of(of)), counter_(counter_of("aten::" + name)) {
-    const std::string row = of;
-    const size_t dot = std::min(row.find('.'), row.size());
-    const std::string overload = dot < row.size() ? row.substr(dot + 1) : "";
-    const auto one = c10::Dispatcher::singleton().findSchemaOrThrow(
-        ("aten::" + row.substr(0, dot)).c_str(), overload.c_str());
-    arguments_of_one_ = one.schema().arguments();
+  Foreach(const std::string& name, const std::string& overload, const std::string& of)
+      : rows_(rows_of(of)),
+        counter_(counter_of("aten::" + name + (overload.empty() ? "" : "." + overload))),
+        op_(schema_of(name, overload)) {
+    const size_t dot = std::min(of.find('.'), of.size());
+    const auto one = schema_of(of.substr(0, dot), dot < of.size() ? of.substr(dot + 1) : "");
+    for (size_t i = arguments().size(); i < one.schema().arguments().size(); i++)
+      more_.push_back(one.schema().arguments()[i].default_value()->toScalar());
   }
 
-  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-    if (!is_open(Route::generic) || !serve(op, stack))
+  bool is_in_place() const {
+    return op_.schema().returns().empty();
+  }
+  const std::vector<c10::Argument>& arguments() const {
+    return op_.schema().arguments();
+  }
+
+  template <class Result, class... Rest>
+  Result call(at::TensorList self, Rest... rest) const {
+    std::vector<at::Tensor> outputs;
+    if (!is_open(Route::generic) || !serve(Lists({self, rest...}, more_), outputs))
       // PyTorch's own, which takes the tensors one by one, whatever their device.
-      op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+      return op_.typed<Result(at::TensorList, Rest...)>().redispatch(
+          c10::DispatchKeySet(c10::DispatchKey::CPU), self, rest...);
+    if constexpr (!std::is_void_v<Result>) return outputs;
+    // PyTorch counts the writes of tensors, and leaves lists to kernels.
+    for (const at::Tensor& each : self)
+      each.unsafeGetTensorImpl()->bump_version();
   }
 
  private:
-  bool serve(const c10::OperatorHandle& op, Stack* stack) const {
-    const Lists lists(op, *stack, arguments_of_one_);
+  static c10::OperatorHandle schema_of(const std::string& name, const std::string& overload) {
+    return c10::Dispatcher::singleton().findSchemaOrThrow(("aten::" + name).c_str(),
+                                                          overload.c_str());
+  }
+
+  bool serve(const Lists& lists, std::vector<at::Tensor>& outputs) const {
     if (!lists.are_even()) return false;
-    const bool is_in_place = op.schema().returns().empty();
     for (int i = 0; i < rows_.count; i++) {
-      Call call(rows_.first[i], lists, is_in_place);
+      Call call(rows_.first[i], lists, is_in_place());
       if (!call.run()) continue;
-      if (is_in_place) count_writes(torch::jit::peek(*stack, 0, op.schema().arguments().size()));
-      torch::jit::drop(*stack, op.schema().arguments().size());
-      if (!is_in_place) torch::jit::push(*stack, std::move(call.outputs()));
+      outputs = std::move(call.outputs());
       count_call(counter_, Route::generic, call.device(), call.dtype());
       return true;
     }
@@ -261,15 +315,63 @@ class Foreach final : public c10::OperatorKernel {
 
   const OverloadRows rows_;
   OperatorCounter& counter_;
-  std::vector<c10::Argument> arguments_of_one_;
+  const c10::OperatorHandle op_;
+  std::vector<at::Scalar> more_;
 };
+
+template <class... Rest>
+void add_as(torch::Library& library, const char* name, const Foreach& kernel) {
+  if (kernel.is_in_place())
+    library.impl(name, [&kernel](at::TensorList self, Rest... rest) {
+      kernel.call<void, Rest...>(self, rest...);
+    });
+  else
+    library.impl(name, [&kernel](at::TensorList self, Rest... rest) {
+      return kernel.call<std::vector<at::Tensor>, Rest...>(self, rest...);
+    });
+}
+
+using List = at::TensorList;
+using Number = const at::Scalar&;
+using Numbers = at::ArrayRef<at::Scalar>;
+
+/// What may stand behind the first list, as in a schema.
+constexpr struct {
+  const char* arguments;
+  void (*add)(torch::Library& library, const char* name, const Foreach& kernel);
+} kForms[] = {
+    {"", add_as<>},
+    {"Scalar ", add_as<Number>},
+    {"Scalar[] ", add_as<Numbers>},
+    {"Tensor ", add_as<const at::Tensor&>},
+    {"Tensor Scalar ", add_as<const at::Tensor&, Number>},
+    {"Tensor[] ", add_as<List>},
+    {"Tensor[] Scalar ", add_as<List, Number>},
+    {"Tensor[] Scalar[] ", add_as<List, Numbers>},
+    {"Tensor[] Tensor[] ", add_as<List, List>},
+    {"Tensor[] Tensor[] Scalar ", add_as<List, List, Number>},
+    {"Tensor[] Tensor[] Scalar[] ", add_as<List, List, Numbers>},
+};
+
+std::string form_of(const Foreach& kernel) {
+  std::string form;
+  for (size_t i = 1; i < kernel.arguments().size(); i++)
+    form += kernel.arguments()[i].type()->str() + " ";
+  return form;
+}
 
 void add(torch::Library& library, const std::string& name, const std::string& overload,
          const char* of) {
   for (const char* end : {"", "_"}) {
-    const std::string full = "_foreach_" + name + end + (overload.empty() ? "" : "." + overload);
-    library.impl(full.c_str(),
-                 torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Foreach>(full, of)));
+    const std::string base = "_foreach_" + name + end;
+    const std::string full = base + (overload.empty() ? "" : "." + overload);
+    const auto* kernel = new Foreach(base, overload, of);  // as long as the process
+    const auto* form = std::find_if(std::begin(kForms), std::end(kForms), [&](const auto& each) {
+      return form_of(*kernel) == each.arguments;
+    });
+    TORCH_INTERNAL_ASSERT(form != std::end(kForms), full,
+                          " has arguments of its own: ", form_of(*kernel));
+    form->add(library, full.c_str(), *kernel);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <aten/operands.h>
 #include <aten/routes.h>
 #include <generic/composition.h>
+#include <generic/launch.h>
 #include <generic/sets.h>
 #include <torch/library.h>
 
@@ -33,7 +34,7 @@ std::optional<std::vector<at::Tensor>> norms(const std::vector<at::Tensor>& tens
   if (!at::isFloatingType(dtype) || !at::isFloatingType(as) || !offers_reduce(device.index()))
     return std::nullopt;
   std::vector<at::Tensor> result;
-  Sets sets(device.index());
+  Sets sets(device.index(), tensors.size());
   for (const at::Tensor& tensor : tensors) {
     // PyTorch raises for the greatest of nothing.
     if (!lie_alike({&tensor}, dtype, device) || tensor.numel() == 0) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <generic/composition.h>
 #include <generic/fused_step.h>
 #include <generic/host_number.h>
+#include <generic/launch.h>
 #include <generic/pointwise.h>
 #include <generic/sets.h>
 #include <torch/library.h>
@@ -173,7 +174,7 @@ class Call {
 
   bool run() {
     if (!gather_lists() || !offers_pointwise(device_.index()) || !gather_shared()) return false;
-    Sets sets(device_.index());
+    Sets sets(device_.index(), lists_[0].size());
     for (size_t i = 0; i < lists_[0].size(); i++)
       if (!add(sets, i)) return false;
     return sets.pointwise(*program());
@@ -194,16 +195,17 @@ class Call {
     for (const char* name : optimizer_.lists) {
       const bool is_last = name == optimizer_.lists.back() && optimizer_.last != 0;
       if (is_last && (form_ & optimizer_.last) == 0) continue;
-      lists_.push_back(arguments_.of(name).toTensorVector());
+      lists_.push_back(arguments_.of(name).toListRef());
     }
-    if (optimizer_.has_steps) steps_ = arguments_.of("state_steps").toTensorVector();
-    for (const std::vector<at::Tensor>& list : lists_)
+    if (optimizer_.has_steps) steps_ = arguments_.of("state_steps").toListRef();
+    for (const List& list : lists_)
       if (list.size() != lists_[0].size()) return false;
     if (lists_[0].empty() || (optimizer_.has_steps && steps_.size() != lists_[0].size()))
       return false;
-    dtype_ = lists_[0][0].scalar_type();
-    device_ = lists_[0][0].device();
-    return is_ours(lists_[0][0]) && at::isFloatingType(dtype_);
+    const at::Tensor& first = lists_[0][0].toTensor();
+    dtype_ = first.scalar_type();
+    device_ = first.device();
+    return is_ours(first) && at::isFloatingType(dtype_);
   }
 
   bool is_shared(const at::Tensor& tensor) const {
@@ -223,34 +225,36 @@ class Call {
     if (is_ours(rate)) {
       if (!share("lr", kRateOnDevice)) return false;
     } else if (!rate.defined()) {
-      numbers_.push_back(arguments_.number("lr"));
+      take(arguments_.number("lr"));
     } else if (is_host_number(rate) && at::isFloatingType(rate.scalar_type())) {
-      numbers_.push_back(value_of(rate).toDouble());
+      take(value_of(rate).toDouble());
     } else {
       return false;
     }
     for (const double number : optimizer_.numbers(arguments_))
-      numbers_.push_back(number);
+      take(number);
     return true;
+  }
+
+  void take(double number) {
+    numbers_.push_back(bits_in(computed_in(dtype_), number));
   }
 
   bool add(Sets& sets, size_t element) const {
     c10::SmallVector<const at::Tensor*, 5> tensors, written, shared;
     for (size_t i = 0; i < lists_.size(); i++) {
-      tensors.push_back(&lists_[i][element]);
+      tensors.push_back(&lists_[i][element].toTensor());
       if (i != 1 || (form_ & kScaled) != 0) written.push_back(tensors.back());
     }
     if (!lie_alike(tensors, dtype_, device_)) return false;
     if (optimizer_.has_steps) {
-      if (!is_shared(steps_[element])) return false;
-      shared.push_back(&steps_[element]);
+      shared.push_back(&steps_[element].toTensor());
+      if (!is_shared(*shared.back())) return false;
     }
     for (const at::Tensor& each : shared_)
       shared.push_back(&each);
     if (tensors[0]->numel() == 0) return true;
-    Launch& launch = sets.add(written, tensors, shared);
-    for (const double number : numbers_)
-      launch.number(bits_in(computed_in(dtype_), number));
+    sets.add(written, tensors, shared, numbers_);
     return true;
   }
 
@@ -266,9 +270,11 @@ class Call {
   int form_ = 0;
   at::ScalarType dtype_ = at::ScalarType::Undefined;
   at::Device device_ = at::kCPU;
-  std::vector<std::vector<at::Tensor>> lists_;
-  std::vector<at::Tensor> steps_, shared_;
-  std::vector<double> numbers_;
+  using List = c10::ArrayRef<c10::IValue>;  // borrows the stack
+  c10::SmallVector<List, 5> lists_;
+  List steps_;
+  std::vector<at::Tensor> shared_;
+  std::vector<uint64_t> numbers_;
 };
 
 class Fused final : public c10::OperatorKernel {

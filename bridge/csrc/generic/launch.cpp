@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <aten/kernels.h>
+#include <generic/gathered.h>
 #include <generic/launch.h>
 #include <runtime/backend.h>
 
@@ -17,7 +18,37 @@ bool is_offered(Kernel& kernel, c10::DeviceIndex device) {
   return kernel.find(device) != nullptr;
 }
 
+template <class Arguments>
+bool start(Kernel& kernel, Arguments arguments, const Gathered& what) {
+  c10::SmallVector<const tbk_operand_set_t*, 1> pointers;
+  for (const tbk_operand_set_t& set : what.sets)
+    pointers.push_back(&set);
+  arguments.struct_size = sizeof arguments;
+  arguments.index_bits = what.index_bits;
+  arguments.sets = pointers.data();
+  arguments.set_count = pointers.size();
+  return launch_by_key(kernel, what.device, &arguments, what.tensors, what.key);
+}
+
+bool knows(c10::DeviceIndex device, uint64_t dtypes) {
+  return (dtypes & ~Backend::get().device(device).properties.dtypes) == 0;
+}
+
 }  // namespace
+
+bool launch_pointwise(const Program& program, const Gathered& what) {
+  if (!knows(what.device, program.dtypes)) return false;
+  tbk_args_pointwise_t arguments = {};
+  arguments.program = &program.view;
+  return start(pointwise_kernel, arguments, what);
+}
+
+bool launch_reduce(const Reduction& reduction, const Gathered& what) {
+  if (!knows(what.device, reduction.dtypes())) return false;
+  tbk_args_reduce_t arguments = {};
+  arguments.reduction = &reduction.view;
+  return start(reduce_kernel, arguments, what);
+}
 
 bool fits_32(const tbk_tensor_t& tensor) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
@@ -125,8 +156,7 @@ int64_t Launch::index_bits() const {
 }
 
 bool Launch::knows(uint64_t dtypes) const {
-  return (dtypes & ~Backend::get().device(device_).properties.dtypes) == 0 &&
-         all_sizes_.size() <= TBK_PROGRAM_MOST_RANK;
+  return generic::knows(device_, dtypes) && all_sizes_.size() <= TBK_PROGRAM_MOST_RANK;
 }
 
 /// What a plan depends on, besides the tensors: the program, what goes, how wide indices are. Numbers
@@ -141,7 +171,7 @@ bool Launch::run(Kernel& kernel, const void* identity, Arguments arguments,
   }
   c10::SmallVector<tbk_operand_set_t, 1> described;
   Numbers others = {static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity))};
-  arguments.index_bits = 32;
+  int64_t index_bits = 32;
   const auto* first = tensors.begin();
   for (const Launch* set : sets) {
     described.push_back({sizeof(tbk_operand_set_t), first, first + set->outputs_.size(),
@@ -149,15 +179,11 @@ bool Launch::run(Kernel& kernel, const void* identity, Arguments arguments,
     first += set->outputs_.size() + set->inputs_.size();
     others.push_back(static_cast<int64_t>(set->inner_.size()));
     others.append(set->inner_.begin(), set->inner_.end());
-    arguments.index_bits = std::max(arguments.index_bits, set->index_bits());
+    index_bits = std::max(index_bits, set->index_bits());
   }
-  others.push_back(arguments.index_bits);
-  c10::SmallVector<const tbk_operand_set_t*, 1> pointers;
-  for (const tbk_operand_set_t& set : described)
-    pointers.push_back(&set);
-  arguments.sets = pointers.data();
-  arguments.set_count = pointers.size();
-  return launch(kernel, sets[0]->device_, &arguments, tensors, others);
+  others.push_back(index_bits);
+  const auto key = [&] { return make_plan_key(tensors, others); };
+  return start(kernel, arguments, {sets[0]->device_, tensors, described, index_bits, key});
 }
 
 bool Launch::pointwise(const Program& program, c10::ArrayRef<Launch*> sets) {
@@ -166,7 +192,6 @@ bool Launch::pointwise(const Program& program, c10::ArrayRef<Launch*> sets) {
     if (!set->knows(program.dtypes)) return false;
   }
   tbk_args_pointwise_t arguments = {};
-  arguments.struct_size = sizeof arguments;
   arguments.program = &program.view;
   return run(pointwise_kernel, &program, arguments, sets);
 }
@@ -179,7 +204,6 @@ bool Launch::reduce(const Reduction& reduction, c10::ArrayRef<Launch*> sets) {
     if (!set->knows(reduction.dtypes())) return false;
   }
   tbk_args_reduce_t arguments = {};
-  arguments.struct_size = sizeof arguments;
   arguments.reduction = &reduction.view;
   return run(reduce_kernel, &reduction, arguments, sets);
 }

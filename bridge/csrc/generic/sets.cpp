@@ -1,14 +1,24 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <aten/kernels.h>
+#include <generic/launch.h>
 #include <generic/pointwise.h>
 #include <generic/sets.h>
 #include <runtime/backend.h>
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 namespace tbk::generic {
+namespace {
+
+// What operands step by: from place to place, or not at all.
+constexpr int64_t kStep = 1, kStay = 0;
+constexpr size_t kTensorsOfMost = 4;
+// Stands first in the keys of lists, where others have a dtype.
+constexpr int64_t kIsList = -1;
+
+}  // namespace
 
 bool lie_alike(c10::ArrayRef<const at::Tensor*> tensors, at::ScalarType dtype, at::Device device) {
   const at::Tensor& first = *tensors[0];
@@ -19,52 +29,67 @@ bool lie_alike(c10::ArrayRef<const at::Tensor*> tensors, at::ScalarType dtype, a
   return first.is_non_overlapping_and_dense();
 }
 
-Sets::Sets(c10::DeviceIndex device)
-    : device_(device), is_flat_(Backend::get().device(device).flat_address()) {}
-
-Launch& Sets::add(c10::ArrayRef<const at::Tensor*> outputs, c10::ArrayRef<const at::Tensor*> inputs,
-                  c10::ArrayRef<const at::Tensor*> shared) {
-  constexpr std::array<int64_t, 1> kStep = {1}, kStay = {0};
-  const std::array<int64_t, 1> sizes = {outputs[0]->numel()};
-  Launch& launch = launches_.emplace_back(device_, sizes);
-  for (const at::Tensor* each : outputs) {
-    note(*each, /*is_written=*/true);
-    launch.output(*each, kStep);
-  }
-  const auto is_output = [&](const at::Tensor* in) {
-    return std::any_of(outputs.begin(), outputs.end(),
-                       [&](const at::Tensor* out) { return out->is_same(*in); });
-  };
-  for (const at::Tensor* each : inputs) {
-    if (!is_output(each)) note(*each, /*is_written=*/false);
-    launch.input(*each, kStep);
-  }
-  for (const at::Tensor* each : shared) {
-    note(*each, /*is_written=*/false);
-    launch.input(*each, kStay);
-  }
-  return launch;
+Sets::Sets(c10::DeviceIndex device, size_t count)
+    : device_(device), is_flat_(Backend::get().device(device).flat_address()) {
+  sets_.reserve(count);
+  tensors_.reserve(count * kTensorsOfMost);
+  extents_.reserve(count * kTensorsOfMost);
 }
 
-Launch& Sets::add_reduction(const at::Tensor& out, const at::Tensor& in) {
-  constexpr std::array<int64_t, 1> kStep = {1};
-  const std::array<int64_t, 1> inner = {in.numel()};
-  Launch& launch = launches_.emplace_back(device_, c10::IntArrayRef(), inner);
-  note(out, /*is_written=*/true);
-  launch.output(out, {});
+/// Sizes are pointed at when all sets are there.
+void Sets::describe_as(tbk_tensor_t description, int64_t count, const int64_t& step) {
+  description.rank = count == 1 ? 0 : 1;
+  description.sizes = &count;
+  description.strides = &step;
+  if (!fits_32(description)) index_bits_ = 64;
+  tensors_.push_back(description);
+}
+
+void Sets::output(const at::Tensor& tensor, int64_t count) {
+  describe_as(describe(tensor), count, kStep);
+  note(tensor, /*is_written=*/true);
+  sets_.back().outputs++;
+}
+
+void Sets::input(const at::Tensor& tensor, int64_t count, const int64_t& step) {
+  describe_as(describe_input(tensor), count, step);
+  sets_.back().inputs++;
+}
+
+void Sets::add(Tensors outputs, Tensors inputs, Tensors shared, c10::ArrayRef<uint64_t> numbers) {
+  const int64_t count = outputs[0]->numel();
+  sets_.push_back({count, 0, 0, static_cast<uint32_t>(shared.size()),
+                   static_cast<uint32_t>(numbers.size()), /*is_reduction=*/false});
+  for (const at::Tensor* each : outputs)
+    output(*each, count);
+  for (const at::Tensor* each : inputs) {
+    input(*each, count, kStep);
+    const bool is_output = std::any_of(outputs.begin(), outputs.end(),
+                                       [&](const at::Tensor* out) { return out->is_same(*each); });
+    if (!is_output) note(*each, /*is_written=*/false);
+  }
+  for (const at::Tensor* each : shared) {
+    input(*each, count, kStay);
+    note(*each, /*is_written=*/false);
+  }
+  numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
+}
+
+void Sets::add_reduction(const at::Tensor& out, const at::Tensor& in) {
+  sets_.push_back({in.numel(), 0, 0, 0, 0, /*is_reduction=*/true});
+  output(out, 1);
+  input(in, in.numel(), kStep);
   note(in, /*is_written=*/false);
-  launch.input(in, kStep);
-  return launch;
 }
 
 void Sets::note(const at::Tensor& tensor, bool is_written) {
+  const tbk_tensor_t& description = tensors_.back();
   const auto item = static_cast<int64_t>(tensor.element_size());
-  const auto base =
-      reinterpret_cast<uintptr_t>(tensor.unsafeGetTensorImpl()->unsafe_storage().data());
-  const int64_t first = tensor.storage_offset() * item, end = first + tensor.numel() * item;
+  const uintptr_t base = is_flat_ ? 0 : description.memory;
   // Two storages may share memory where addresses are flat.
-  const auto shift = static_cast<int64_t>(is_flat_ ? base : 0);
-  extents_.push_back({is_flat_ ? 0 : base, first + shift, end + shift, is_written});
+  const auto shift = static_cast<int64_t>(is_flat_ ? description.memory : 0);
+  const int64_t first = shift + description.offset * item;
+  extents_.push_back({base, first, first + tensor.numel() * item, is_written});
 }
 
 bool Sets::are_apart() {
@@ -81,19 +106,51 @@ bool Sets::are_apart() {
   return true;
 }
 
-std::vector<Launch*> Sets::pointers() {
-  std::vector<Launch*> result;
-  for (Launch& launch : launches_)
-    result.push_back(&launch);
-  return result;
+/// Dtypes are those of the program, ranks and strides follow from what is said here.
+PlanKey Sets::key(const void* identity) const {
+  PlanKey key = {kIsList, static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity)), index_bits_};
+  key.reserve(key.size() + 2 * sets_.size() + tensors_.size());
+  const tbk_tensor_t* tensor = tensors_.data();
+  for (const Set& set : sets_) {
+    key.push_back(set.count);
+    key.push_back(static_cast<int64_t>(set.shared) << 32 | (set.outputs + set.inputs));
+    for (const tbk_tensor_t* end = tensor + set.outputs + set.inputs; tensor < end; tensor++)
+      key.push_back(static_cast<int64_t>(tensor->storage_bytes));
+  }
+  return key;
+}
+
+template <class Code>
+bool Sets::run(bool (*start)(const Code& code, const Gathered& what), const Code& code) {
+  if (sets_.empty()) return true;
+  if (!are_apart()) return false;
+  std::vector<const tbk_tensor_t*> tensors;
+  std::vector<tbk_operand_set_t> described;
+  tensors.reserve(tensors_.size());
+  described.reserve(sets_.size());
+  tbk_tensor_t* tensor = tensors_.data();
+  const uint64_t* numbers = numbers_.data();
+  for (const Set& set : sets_) {
+    const auto* first = tensors.data() + tensors.size();
+    const bool is_inner = set.is_reduction && set.count != 1;
+    for (const tbk_tensor_t* end = tensor + set.outputs + set.inputs; tensor < end; tensor++) {
+      tensor->sizes = &set.count;
+      tensors.push_back(tensor);
+    }
+    described.push_back({sizeof(tbk_operand_set_t), first, first + set.outputs, numbers, &set.count,
+                         is_inner ? uint64_t{1} : uint64_t{0}});
+    numbers += set.numbers;
+  }
+  const auto key_of_all = [&] { return key(&code); };
+  return start(code, {device_, tensors, described, index_bits_, key_of_all});
 }
 
 bool Sets::pointwise(const Program& program) {
-  return launches_.empty() || (are_apart() && Launch::pointwise(program, pointers()));
+  return run(launch_pointwise, program);
 }
 
 bool Sets::reduce(const Reduction& reduction) {
-  return launches_.empty() || (are_apart() && Launch::reduce(reduction, pointers()));
+  return run(launch_reduce, reduction);
 }
 
 }  // namespace tbk::generic

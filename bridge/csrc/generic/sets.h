@@ -4,9 +4,8 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <generic/launch.h>
+#include <generic/gathered.h>
 
-#include <deque>
 #include <vector>
 
 namespace tbk::generic {
@@ -15,17 +14,21 @@ namespace tbk::generic {
 /// strides: one dimension does for all of them.
 bool lie_alike(c10::ArrayRef<const at::Tensor*> tensors, at::ScalarType dtype, at::Device device);
 
-/// Gathers the operand sets of one launch. One thread; the tensors outlive it.
+/// Gathers the operand sets of one launch, a hundred as cheaply as can be: each has one dimension, or none. One
+/// thread; the tensors outlive it.
 class Sets {
  public:
-  explicit Sets(c10::DeviceIndex device);
+  using Tensors = c10::ArrayRef<const at::Tensor*>;
+
+  /// There will be `count` sets, or about as many.
+  explicit Sets(c10::DeviceIndex device, size_t count = 1);
 
   /// Adds a set of tensors that lie alike, as one dimension. `shared` have one element, which is read
-  /// at each place. Numbers are added to what is returned.
-  Launch& add(c10::ArrayRef<const at::Tensor*> outputs, c10::ArrayRef<const at::Tensor*> inputs,
-              c10::ArrayRef<const at::Tensor*> shared = {});
+  /// at each place.
+  void add(Tensors outputs, Tensors inputs, Tensors shared = {},
+           c10::ArrayRef<uint64_t> numbers = {});
   /// Adds a set in which all of `in`, which has no gaps, becomes the one element of `out`.
-  Launch& add_reduction(const at::Tensor& out, const at::Tensor& in);
+  void add_reduction(const at::Tensor& out, const at::Tensor& in);
 
   /// Launches all sets. Returns false, with nothing done, where the backend refuses, and where what is
   /// written lies in another operand: then the order counts.
@@ -33,18 +36,34 @@ class Sets {
   bool reduce(const Reduction& reduction);
 
  private:
+  struct Set {
+    int64_t count;  ///< Of elements.
+    uint32_t outputs, inputs, shared, numbers;
+    bool is_reduction;
+  };
   struct Extent {
     uintptr_t base;
     int64_t first, end;
     bool is_written;
   };
+
+  /// Adds an operand of the last set, which has `count` elements.
+  void output(const at::Tensor& tensor, int64_t count);
+  void input(const at::Tensor& tensor, int64_t count, const int64_t& step);
+  void describe_as(tbk_tensor_t description, int64_t count, const int64_t& step);
+  /// Notes where the operand that was added last lies.
   void note(const at::Tensor& tensor, bool is_written);
   bool are_apart();
-  std::vector<Launch*> pointers();
+  PlanKey key(const void* identity) const;
+  template <class Code>
+  bool run(bool (*start)(const Code& code, const Gathered& what), const Code& code);
 
   c10::DeviceIndex device_;
   bool is_flat_;
-  std::deque<Launch> launches_;
+  int64_t index_bits_ = 32;
+  std::vector<Set> sets_;
+  std::vector<tbk_tensor_t> tensors_;  ///< Of all sets, one after the other; as are the numbers.
+  std::vector<uint64_t> numbers_;
   std::vector<Extent> extents_;
 };
 

@@ -32,6 +32,7 @@ static const tbk_program_input_t* input_at(const kernel_code_t* code, size_t i) 
   return &code->parts[CODE_FINISH]->inputs[i - first->input_count];
 }
 
+/* `access` is zero. */
 static tbk_status_t make_access(vdev_arena_t* arena, const tbk_tensor_t* tensor, bool indexed,
                                 access_t* access, tbk_error_t* error) {
   cpu_view_t view;
@@ -39,14 +40,14 @@ static tbk_status_t make_access(vdev_arena_t* arena, const tbk_tensor_t* tensor,
   if (status != TBK_OK) return status;
   if (view.rank > SPACE_RANK)
     return cpu_fail(TBK_UNSUPPORTED, error, "rank %d is above %d", view.rank, SPACE_RANK);
-  *access = (access_t){.data = view.data,
-                       .dtype = view.dtype,
-                       .own_rank = indexed ? view.rank : -1,
-                       .element_bytes = view.element_bytes};
-  for (int32_t d = 0; d < view.rank; d++) {
+  access->data = view.data;
+  access->dtype = view.dtype;
+  access->own_rank = indexed ? view.rank : -1;
+  access->element_bytes = view.element_bytes;
+  for (int32_t d = 0; d < view.rank; d++)
     access->strides[d] = view.strides[d];
+  for (int32_t d = 0; d < access->own_rank; d++)
     access->own_sizes[d] = view.sizes[d];
-  }
   return TBK_OK;
 }
 
@@ -70,28 +71,27 @@ static void count_elements(space_t* space) {
 
 tbk_status_t space_make(vdev_arena_t* arena, const kernel_code_t* code,
                         const tbk_operand_set_t* set, access_t* accesses, uint64_t* numbers,
-                        space_t* out_space, tbk_error_t* error) {
+                        space_t* space, tbk_error_t* error) {
   const tbk_tensor_t* shape = set->outputs[0];
   const int32_t inner_rank = code->program ? 0 : (int32_t)set->inner_rank;
-  space_t space = {.outer_rank = shape->rank,
-                   .inner_rank = inner_rank,
-                   .output_count = space_outputs(code),
-                   .input_count = space_inputs(code),
-                   .accesses = accesses,
-                   .numbers = numbers};
+  space->outer_rank = shape->rank;
+  space->inner_rank = inner_rank;
+  space->output_count = space_outputs(code);
+  space->input_count = space_inputs(code);
+  space->accesses = accesses;
+  space->numbers = numbers;
   for (int32_t d = 0; d < shape->rank; d++)
-    space.sizes[d] = shape->sizes[d];
+    space->sizes[d] = shape->sizes[d];
   for (int32_t d = 0; d < inner_rank; d++)
-    space.sizes[shape->rank + d] = set->inner_sizes[d];
-  count_elements(&space);
+    space->sizes[shape->rank + d] = set->inner_sizes[d];
+  count_elements(space);
   tbk_status_t status = TBK_OK;
-  for (size_t i = 0; i < space.output_count && status == TBK_OK; i++)
+  for (size_t i = 0; i < space->output_count && status == TBK_OK; i++)
     status = make_output(arena, set->outputs[i], &accesses[i], error);
-  for (size_t i = 0; i < space.input_count && status == TBK_OK; i++)
+  for (size_t i = 0; i < space->input_count && status == TBK_OK; i++)
     status = make_access(arena, set->inputs[i], input_at(code, i)->kind == TBK_INPUT_INDEXED,
-                         &accesses[space.output_count + i], error);
+                         &accesses[space->output_count + i], error);
   if (space_numbers(code)) memcpy(numbers, set->numbers, space_numbers(code) * sizeof *numbers);
-  *out_space = space;
   return status;
 }
 

@@ -47,13 +47,13 @@ size_t space_inputs(const kernel_code_t* code);
 size_t space_numbers(const kernel_code_t* code);
 
 /*
- * Makes a space of a checked set; `accesses` and `numbers` are where its own go. `arena` is NULL where
- * only shapes are asked about.
+ * Makes a space of a checked set; `accesses` and `numbers` are where its own go; it and they are zero. `arena` is NULL
+ * where only shapes are asked about.
  * Errors: INVALID where a tensor is not on the device; UNSUPPORTED.
  */
 tbk_status_t space_make(vdev_arena_t* arena, const kernel_code_t* code,
                         const tbk_operand_set_t* set, access_t* accesses, uint64_t* numbers,
-                        space_t* out_space, tbk_error_t* error);
+                        space_t* space, tbk_error_t* error);
 /* Sorts dimensions by their strides and joins those that are one, as far as the rules go. */
 void space_simplify(space_t* space, space_rules_t rules);
 

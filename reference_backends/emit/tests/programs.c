@@ -74,7 +74,6 @@ static bool run(const emit_generic_t* generic, const void* arguments, emit_launc
   if (status != TBK_OK || count != 1) return false;
   *out_launch = launches[0];
   char* source = emit_generic_source(generic, arguments, &launches[0], emit_cuda_prelude);
-  free(launches);
   emit_object_t object;
   const bool made =
       emit_object_compile(emit_host_prelude, source + strlen(emit_cuda_prelude), &object);
@@ -84,7 +83,9 @@ static bool run(const emit_generic_t* generic, const void* arguments, emit_launc
   const emit_host_kernel_t* kernel = emit_host_load(object.bytes, object.size);
   free(object.bytes);
   CU_ASSERT_PTR_NOT_NULL_FATAL(kernel);
-  return run_object(out_launch, kernel, 7);
+  const bool inside = run_object(&launches[0], kernel, 7);
+  free(launches);
+  return inside;
 }
 
 static tbk_program_t* parse(const char* text) {

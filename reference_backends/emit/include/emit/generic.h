@@ -39,9 +39,9 @@ typedef struct emit_launch {
   char name[EMIT_NAME_BYTES]; /* of what is compiled: a hash of the program, and the class */
   emit_class_t class;
   int32_t word_count, pointer_count;
-  int64_t words[EMIT_WORDS];
-  tbk_memory_t memory[EMIT_POINTERS]; /* outputs, then inputs; 0 where nothing is read or written */
-  int64_t groups;                     /* of EMIT_GROUP items each; 0 where there is nothing to do */
+  int64_t* words;       /* at most EMIT_WORDS */
+  tbk_memory_t* memory; /* outputs, then inputs; 0 where nothing is read or written */
+  int64_t groups;       /* of EMIT_GROUP items each; 0 where there is nothing to do */
   int32_t workspace; /* the pointer that is the workspace of all launches; 0 where there is none */
   uint64_t workspace_bytes;
   uint64_t hash; /* of the programs, the same for all sets; 0 where it is not known yet */
@@ -73,8 +73,8 @@ extern const emit_generic_t emit_matmul;
 extern const emit_generic_t emit_convolution;
 
 /*
- * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none. They are run one
- * after the other, in this order: what one of tbk::sort writes the next one reads.
+ * Makes the launches of all sets, an array that free() gives back, with what it points at; NULL and 0 where there are
+ * none. They are run one after the other, in this order: what one of tbk::sort writes the next one reads.
  * Ensures: what is malformed is found before any launch is made.
  * Errors: INVALID where arguments or programs are not well formed, or a tensor reaches out of its storage;
  * UNSUPPORTED where there are more words than the limits have, or an output has a stride of 0;
@@ -92,6 +92,9 @@ char* emit_generic_source(const emit_generic_t* generic, const void* arguments,
 /* Returns how many bytes of device memory the launches share while they run, one after the other: the caller
  * allocates them, and puts them at `workspace` of each. */
 uint64_t emit_generic_workspace(const emit_launch_t* launches, size_t count);
+
+/* Returns whether launch `i` runs what the one before it runs: of a list most do, and need not be looked for. */
+bool emit_generic_repeats(const emit_launch_t* launches, size_t i);
 
 /* Returns whether any value is of FLOAT64. */
 bool emit_generic_has_double(const emit_generic_t* generic, const void* arguments);
