@@ -74,6 +74,19 @@ def test_a_call_of_a_generic_kernel_is_recorded_by_the_kernels_name(tmp_path: Pa
             assert ("op:tbk::matmul" in calls(results.header, test)) == is_program
 
 
+def test_what_a_program_computes_is_recorded_by_its_opcodes(tmp_path: Path) -> None:
+    only = ("--only", "program/numbers_are_arguments", "--only", "program_refusal",
+            "--only", "program_sort", "--only", "kernel_values")  # fmt: skip
+    results = run(CPU, tmp_path / "x.jsonl", *only).results()
+    found = {test["id"]: {name for name in calls(results.header, test) if "opcode:" in name}
+             for test in results.tests if test["verdict"] == "pass"}  # fmt: skip
+    assert {"opcode:ADD", "opcode:LOAD"} <= found["program/numbers_are_arguments"]
+    assert "opcode:SIN" not in found["program/numbers_are_arguments"]
+    others = [one for name, one in found.items() if name.startswith(("program_sort/", "kernel"))]
+    assert others
+    assert not any(others)
+
+
 @pytest.mark.parametrize("isolation", ["fork", "batch"])
 def test_the_state_in_which_a_call_was_made_is_recorded(tmp_path: Path, isolation: str) -> None:
     handed_on = "thread_relay/what_one_thread_made_another_uses_and_destroys"

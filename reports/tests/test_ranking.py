@@ -362,9 +362,9 @@ def test_a_missing_refusal_explains_no_failure_of_a_legal_call() -> None:
                      expected="UNSUPPORTED", seen="OK (0)")  # fmt: skip
     legal = [case(at, "CPY-018", "memory_alloc fill", "fail") for at in range(2, 5)]
     evidence = gather([*PASSING, unrefused, *legal])
-    assert evidence.explained_by(unrefused, "fill") == 0.25
-    assert evidence.explained_by(legal[0], "fill") == 1
-    assert gather([*PASSING, unrefused]).explained_by(unrefused, "fill") == 1
+    assert evidence.explained_by(unrefused, 1.0) == 0.25
+    assert evidence.explained_by(legal[0], 1.0) == 1
+    assert gather([*PASSING, unrefused]).explained_by(unrefused, 1.0) == 1
 
 
 def test_a_wrong_result_breaks_no_promise_to_take_a_call() -> None:
@@ -378,3 +378,33 @@ def test_a_wrong_result_breaks_no_promise_to_take_a_call() -> None:
     # What is accepted and does nothing may be accepted and do something.
     nothing = "0 is accepted and does nothing."
     assert fits(case(4, "MEM-014", "launch", "fail", clause_text=nothing, seen="0x01")) == 0.0
+
+
+def test_what_several_functions_state_is_seen_in_what_they_have_in_common() -> None:
+    """Of each function few tests fail, of all together those that call any of them in that way."""
+    names = ("upload", "fill", "copy", "memory_info")
+    closed = tuple(f"{name} on a device that is not open" for name in names)
+    of_each = [case(at, "DEV-021", f"memory_alloc {name}", "fail", about=names, call=name,
+                    asked=frozenset({"memory_alloc", name, f"{name} on a device that is not open"}),
+                    label="Requires", clause_text="the instance has got the device open")
+               for at, name in enumerate(names)]  # fmt: skip
+    passing = [case(40 + at, "CPY-004", "memory_alloc upload fill copy memory_info") for at in range(9)]
+    several = gather([*passing, *of_each])
+    assert several.at_several(of_each) == [set(names), set(closed)]
+    assert several.together(set(closed)) == (1.0, 1.0)
+    assert reasons(of_each, several)["suspicious"] > reasons(of_each[:1], several)["suspicious"]
+    assert gather([*passing, of_each[0]]).at_several(of_each[:1]) == []
+    assert several.together({"device_open"}) == (0.0, 0.0)
+
+
+def test_a_fault_of_an_opcode_is_seen_in_the_programs_that_have_it() -> None:
+    """A program is one thing, however much it computes."""
+    of_each = {"about": ("op:tbk::pointwise", "opcode:ADD", "opcode:SIN")}
+    sines = [case(20 + at, "PRG-002", "launch op:tbk::pointwise opcode:SIN", **of_each)
+             for at in range(3)]  # fmt: skip
+    added = case(2, "PRG-002", "launch op:tbk::pointwise opcode:LOAD opcode:ADD", "fail", **of_each)
+    other = case(3, "PRG-012", "opcode:LOAD opcode:ADD launch op:tbk::pointwise", "fail")
+    assert first(*PASSING, *sines, added, other) == "PRG-002"
+    evidence = gather([*PASSING, *sines, added, other])
+    assert subject([added], evidence) == "ADD"
+    assert reasons([added], evidence)["simple"] == reasons([other], evidence)["simple"]

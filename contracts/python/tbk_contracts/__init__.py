@@ -25,7 +25,7 @@ from tbk_contracts.clause import (
     spec_digest,
     text_digest,
 )
-from tbk_contracts.header import Block, HeaderLine, header_lines, load_header, parse_header
+from tbk_contracts.header import Block, HeaderLine, header_lines, load_header, opcodes, parse_header
 from tbk_contracts.interface import (
     Function,
     HeaderError,
@@ -69,6 +69,7 @@ __all__ = [
     "load_interface",
     "load_rows",
     "main_clause",
+    "opcodes",
     "parse_header",
     "parse_rows",
     "refused_clause",

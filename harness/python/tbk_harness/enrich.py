@@ -15,6 +15,7 @@ from tbk_reports.calls import (
     ON_OTHER_DEVICE,
     ON_OTHER_THREAD,
     ON_STREAM,
+    OPCODE,
     WHILE_CLOSED,
     WITHOUT_STREAM,
 )
@@ -34,12 +35,12 @@ def _source(clause: Clause) -> str:
 
 
 def _about(clause: Clause) -> tuple[str, ...]:
-    """Returns what it speaks of: its operators, or its functions, called in the way that it
-    says.
+    """Returns what it speaks of: its operators and opcodes, or its functions, called in the way
+    that it says.
     """
     operators = [word for word in (clause.needs or "").split() if word.startswith("op:")]
     if operators:
-        return tuple(operators)
+        return (*operators, *(OPCODE + name for name in _opcodes(clause)))
     way = ""
     if clause.text.startswith("stream NULL"):
         way = WITHOUT_STREAM
@@ -54,6 +55,19 @@ def _about(clause: Clause) -> tuple[str, ...]:
     elif clause.text.startswith("giving back"):
         return tuple(one + WHILE_CLOSED for one in _giving_back())
     return tuple(name + way for name in clause.functions or _named(clause))
+
+
+def _opcodes(clause: Clause) -> tuple[str, ...]:
+    """Returns the opcodes that a sentence on what is computed element by element names, or all
+    where it speaks of each.
+    """
+    if "op:tbk::pointwise" not in (clause.needs or "").split():
+        return ()
+    every = tbk_contracts.opcodes()
+    if clause.text.startswith("each opcode"):
+        return every
+    words = set(re.findall(r"\b[A-Z][A-Z_0-9]+\b", clause.text))
+    return tuple(name for name in every if name in words)
 
 
 def _giving_back() -> tuple[str, ...]:

@@ -53,6 +53,12 @@ def test_any_refusal_breaks_the_promise_that_a_call_succeeds() -> None:
     assert enriched("MEM-006", **lost).checked != "STR-023"
 
 
+def test_any_refusal_breaks_the_promise_that_a_call_works() -> None:
+    refused = {"expected": "OK", "seen": "UNSUPPORTED (3)", "call": "peer_copy"}
+    assert enriched("PER-006", **refused).checked == "PER-005"
+    assert enriched("PER-006", expected="7", seen="8", call="peer_copy").checked == ""
+
+
 def test_what_stays_not_ready_breaks_the_promise_that_it_comes_to_an_end() -> None:
     pending = {"expected": "OK", "seen": "NOT_READY (5)"}
     assert enriched("STR-004", call="stream_query", **pending).checked == "STR-017"
@@ -97,3 +103,11 @@ def test_what_a_function_does_is_no_promise_that_builds_on_another_one_of_it() -
     assert tbk_contracts.main_clause("peer_copy") == "PER-006"
     assert "PER-006" in tbk_contracts.bases_of("PER-005")
     assert tbk_contracts.main_clause("random_bits") == "RNG-007"
+
+
+def test_a_clause_of_what_is_computed_element_by_element_speaks_of_opcodes() -> None:
+    every = {one for one in enriched("PRG-002").about if one.startswith("opcode:")}
+    assert every == {f"opcode:{name}" for name in tbk_contracts.opcodes()}
+    assert "op:tbk::pointwise" in enriched("PRG-002").about
+    assert enriched("PRG-003").about == ("op:tbk::pointwise", "opcode:CAST")
+    assert enriched("PRG-018").about == ("op:tbk::reduce",)  # of whose programs nothing is noted

@@ -21,6 +21,7 @@ from .calls import (
     WHILE_CLOSED,
     WITH_ERROR,
     WITH_NOTHING,
+    function_of,
 )
 from .model import Test, grouped
 
@@ -121,12 +122,37 @@ class Evidence:
             return 1.0
         return self.failed_of.get(thing, 0) / self.failing if self.failing else 0.0
 
-    def explained_by(self, test: Test, thing: str) -> float:
-        """Returns the share of the failing tests that may fail for the same reason as this one,
-        which asked it: that its clause's refusal is missing harms no legal call."""
+    def explained_by(self, test: Test, share: float) -> float:
+        """Returns how many of the failing tests, of the share that asked what this one did, may fail
+        for the same reason: that its clause's refusal is missing harms no legal call."""
         is_refusal = test.label in ("Requires", "Errors") and went_through(test)
         most = self.unrefused / self.failing if is_refusal and self.failing else 1.0
-        return min(self.explained(thing), most)
+        return min(share, most)
+
+    def together(self, things: set[str]) -> tuple[float, float]:
+        """Returns the suspicion of several things as if they were one, and the share of the failing
+        tests that asked any of them."""
+        ran = failed = 0.0
+        for test in (test for tests in self.of_clause.values() for test in tests):
+            if not things.isdisjoint(test.asked):
+                count = _count(test) if test.failed else 1.0
+                ran, failed = ran + count, failed + count * test.failed
+        if not failed:
+            return 0.0, 0.0
+        return failed / math.sqrt(self.failing * ran), failed / self.failing
+
+    def at_several(self, tests: Sequence[Test]) -> list[set[str]]:
+        """Returns what a clause speaks of that several functions state, where its own tests fail at
+        several, by the way of the call: then what is broken may be what these have in common. Empty
+        elsewhere."""
+        own = self.own(tests)
+        spoken = set(map(function_of, own[0].about))
+        if len({test.call for test in own} & spoken) < IN_SEVERAL:
+            return []
+        by_way: dict[str, set[str]] = defaultdict(set)
+        for thing in self.things(tests):
+            by_way[thing.partition(" ")[2]].add(thing)
+        return [by_way[way] for way in sorted(by_way)]
 
     def things(self, tests: Sequence[Test]) -> set[str]:
         """Returns what the clause of some failing tests speaks of and they asked, in any way."""
