@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from tbk_reports.calls import asked, function_of, traced
 from tbk_reports.causes import causes, unfolded
-from tbk_reports.evidence import fits, gather, held_against
+from tbk_reports.evidence import gather, held_against
 from tbk_reports.model import Test
 from tbk_reports.ranking import may_follow, reasons, subject
 
@@ -138,23 +138,6 @@ def test_a_refusal_that_is_missing_comes_after_what_the_function_does() -> None:
                    seen="OK (0)", clause_text="a size of 0; else INVALID.")  # fmt: skip
     does = case(2, "CPY-018", "memory_alloc fill", "fail", expected="byte 0 is 0x01", seen="0x00")
     assert first(*PASSING, refusal, does) == "CPY-018"
-
-
-def test_what_was_seen_is_held_against_what_the_clause_promises() -> None:
-    hang = case(1, "STR-016", "stream_query", "hang", clause_text="it never waits for work.")
-    refused = case(2, "STR-001", "stream_query", "fail", expected="OK", seen="FAILED (7): no")
-    named = case(3, "STR-015", "stream_query", "fail", expected="NOT_READY while held", seen="OK",
-                 clause_text="NOT_READY until then.")  # fmt: skip
-    assert (fits(hang), fits(refused), fits(named)) == (1.0, -0.5, 1.0)
-
-
-def test_a_call_that_went_through_speaks_against_what_follows_an_error() -> None:
-    through = case(1, "ERR-001", "memory_alloc", "fail", label="On error", expected="an error",
-                   seen="OK from memory_alloc")  # fmt: skip
-    written = case(2, "ERR-001", "memory_alloc", "fail", label="On error", expected="0", seen="7")
-    early = case(3, "ERR-006", "stream_query", "fail", label="On error", expected="NOT_READY",
-                 seen="OK")  # fmt: skip
-    assert (fits(through), fits(written), fits(early)) == (-1.0, 0.0, 0.0)
 
 
 def test_crashes_in_one_call_are_one_cause_whatever_their_clauses() -> None:
@@ -301,11 +284,6 @@ def test_what_was_never_begun_says_nothing() -> None:
     assert causes([failed, *gone], among=[*PASSING, failed, *gone])[0].first is failed
 
 
-def test_a_hang_breaks_a_clause_that_speaks_of_coming_to_an_end() -> None:
-    hang = case(1, "STR-017", "stream_query", "hang", clause_text="it becomes OK.")
-    assert fits(hang) > fits(Test(**{**hang.__dict__, "clause_text": "it holds."}))
-
-
 def test_a_crash_where_enqueued_work_runs_speaks_of_what_enqueued_it() -> None:
     changes = {"call": "stream_synchronize", "asked": frozenset({"fill", "fill on a stream"})}
     crash = case(1, "CPY-018", "fill", "crash", **changes)
@@ -367,19 +345,6 @@ def test_a_missing_refusal_explains_no_failure_of_a_legal_call() -> None:
     assert gather([*PASSING, unrefused]).explained_by(unrefused, 1.0) == 1
 
 
-def test_a_wrong_result_breaks_no_promise_to_take_a_call() -> None:
-    text = "a call of a dtype that the device declares is not refused."
-    wrong = case(1, "PRG-045", "launch", "fail", clause_text=text, expected="12", seen="-3")
-    refused = case(2, "PRG-045", "launch", "fail", clause_text=text, expected="OK",
-                   seen="UNSUPPORTED (3)")  # fmt: skip
-    assert (fits(wrong), fits(refused)) == (-1.0, 1.0)
-    takes = "takes small contiguous FLOAT32 where it is declared."
-    assert fits(case(3, "KRN-023", "launch", "fail", clause_text=takes, seen="-nan")) == -1.0
-    # What is accepted and does nothing may be accepted and do something.
-    nothing = "0 is accepted and does nothing."
-    assert fits(case(4, "MEM-014", "launch", "fail", clause_text=nothing, seen="0x01")) == 0.0
-
-
 def test_what_several_functions_state_is_seen_in_what_they_have_in_common() -> None:
     """Of each function few tests fail, of all together those that call any of them in that way."""
     names = ("upload", "fill", "copy", "memory_info")
@@ -388,7 +353,9 @@ def test_what_several_functions_state_is_seen_in_what_they_have_in_common() -> N
                     asked=frozenset({"memory_alloc", name, f"{name} on a device that is not open"}),
                     label="Requires", clause_text="the instance has got the device open")
                for at, name in enumerate(names)]  # fmt: skip
-    passing = [case(40 + at, "CPY-004", "memory_alloc upload fill copy memory_info") for at in range(9)]
+    passing = [
+        case(40 + at, "CPY-004", "memory_alloc upload fill copy memory_info") for at in range(9)
+    ]
     several = gather([*passing, *of_each])
     assert several.at_several(of_each) == [set(names), set(closed)]
     assert several.together(set(closed)) == (1.0, 1.0)

@@ -3,8 +3,8 @@
 """What a test asked of a backend: functions of the ABI, and how they were called.
 
 A thing asked is a function ("upload"), an operator ("op:add.Tensor"), an opcode of a program
-("opcode:ADD"), or a function called in one way ("upload on a stream"). What a clause speaks of is said
-in the same words.
+("opcode:ADD"), or a function called in one way ("upload on a stream"). What a clause speaks of is
+said in the same words.
 """
 
 from __future__ import annotations

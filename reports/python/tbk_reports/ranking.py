@@ -14,9 +14,10 @@ import math
 from collections.abc import Sequence
 
 from .calls import ON_STREAM, OPCODE, function_of, how_much
-from .evidence import ENOUGH, NO_CHECK, Evidence, fits, is_answer
+from .evidence import ENOUGH, Evidence
 from .generated.areas import AREAS
 from .model import Test
+from .seen import NO_CHECK, fits, is_answer
 
 # Not about one function: these areas look at many together, so their tests fail with each of them.
 CROSSING = frozenset({"thread", "fork", "teardown", "capability", "fault"})
@@ -53,7 +54,13 @@ Rank = tuple[float, ...]
 def _order_within(test: Test) -> Rank:
     """Returns the test of a clause that says most: one whose own check failed, and that asks
     least."""
-    return (test.phase in CLEAN, test.recorded != "fail", -fits(test), how_much(test.asked), test.index)
+    return (
+        test.phase in CLEAN,
+        test.recorded != "fail",
+        -fits(test),
+        how_much(test.asked),
+        test.index,
+    )
 
 
 def best(tests: Sequence[Test]) -> Test:
