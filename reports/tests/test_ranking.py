@@ -375,3 +375,22 @@ def test_a_fault_of_an_opcode_is_seen_in_the_programs_that_have_it() -> None:
     evidence = gather([*PASSING, *sines, added, other])
     assert subject([added], evidence) == "ADD"
     assert reasons([added], evidence)["simple"] == reasons([other], evidence)["simple"]
+
+
+def test_an_error_that_a_legal_call_answered_is_not_what_was_asked() -> None:
+    """Else each refusal of a legal call accuses what is said of calls that are not legal."""
+    asked = frozenset({"memory_alloc", "upload", "upload with an error"})
+    refused = [case(at, "CPY-004", "upload", "fail", call="upload", expected="OK", asked=asked,
+                    seen="INVALID (1)") for at in range(3)]  # fmt: skip
+    refusal = case(5, "STR-002", "upload", "fail", call="upload", expected="INVALID", asked=asked,
+                   seen="OK (0)")  # fmt: skip
+    evidence = gather([*PASSING, *refused, refusal])
+    assert evidence.failed_of["upload with an error"] == 1
+    assert evidence.failed_of["upload"] == 4
+
+
+def test_what_was_given_up_has_a_title_with_its_clause() -> None:
+    cut = case(1, "EVT-025", "event_query", "not-reached", cause="not-reached/after-hangs",
+               clause_text="it becomes OK.")  # fmt: skip
+    found = causes([cut], among=[cut, *PASSING])[0]
+    assert found.title == ("EVT-025, event_query: no end in the time that was left; it becomes OK.")

@@ -33,6 +33,8 @@ _LINE = re.compile(r"^\s*\*\s(?P<label>[A-Z][a-z]+(?: [a-z]+)?):\s+(?P<rest>.*?)
 _MORE = re.compile(r"^\s*\*\s{2,}(?P<rest>\S.*?)\s*$")
 _BRIEF = re.compile(r"^\s*\*\s(?P<rest>\S.*?)\s*$")
 _OPCODE = re.compile(r"^ {2}X\((\w+), \d+,", re.MULTILINE)
+_FLAGS = re.compile(r"^/\* Flags\. \*/\nenum \{(.*?)^\};", re.MULTILINE | re.DOTALL)
+_FLAG = re.compile(r"^ +TBK_[A-Z]+_([A-Z]+) = \d+", re.MULTILINE)
 _ID = re.compile(r"^(?P<text>.*?)\s*\[(?P<id>[A-Z]{3}-\d{3})\]$", re.DOTALL)
 
 
@@ -144,3 +146,14 @@ def opcodes() -> tuple[str, ...]:
     """Returns the names of what an instruction of a program computes, as tbk_opcodes.h has them."""
     text = (contracts_root() / OPCODES).read_text("utf-8")
     return tuple(_OPCODE.findall(text))
+
+
+@cache
+def flags() -> tuple[str, ...]:
+    """Returns the names of the flags of generic kernels, as the headers of their arguments have
+    them."""
+    found: list[str] = []
+    for part in sorted((contracts_root() / INCLUDE / "tbk").glob("tbk_*.h")):
+        for block in _FLAGS.findall(part.read_text("utf-8")):
+            found.extend(_FLAG.findall(block))
+    return tuple(found)

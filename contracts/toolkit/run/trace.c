@@ -12,13 +12,12 @@
 
 #include <tbk/tables.h>
 #include <tbk/tbk_operators.h>
-#include <tbk/tbk_program.h>
 
 #include "arithmetic.h"
 #include "needs.h"
 #include "resources.h"
 #include "tables.h"
-#include "trace_opcodes.h"
+#include "trace_content.h"
 
 static tbk_trace_t private_cell;
 tbk_trace_t* tbk_trace_cell = &private_cell;
@@ -233,7 +232,7 @@ const char* tbk_trace_name(size_t index) {
   bool known = index >= CALL_OPERATORS && index - CALL_OPERATORS < OPERATOR_COUNT;
   if (known && index < TBK_TRACE_LIMIT) return operators[index - CALL_OPERATORS];
   const bool is_beyond = index >= CALL_OPERATORS + OPERATOR_COUNT && index < TBK_TRACE_LIMIT;
-  return is_beyond ? tbk_opcode_row_name(index - CALL_OPERATORS - OPERATOR_COUNT) : NULL;
+  return is_beyond ? tbk_content_name(index - CALL_OPERATORS - OPERATOR_COUNT) : NULL;
 }
 
 void tbk_trace_text(const volatile uint8_t* bytes, char* out_text) {
@@ -256,22 +255,27 @@ static const tbk_kernel_t* inner_of(const tbk_kernel_t* kernel) {
   return item->inner;
 }
 
-static void note_opcode(size_t row) {
+static void note_content(size_t row) {
   note(CALL_OPERATORS + OPERATOR_COUNT + row, TBK_TRACE_CALLED);
 }
 
-static tbk_status_t on_pointwise_launch(tbk_instance_t* self, int32_t device,
-                                        const tbk_kernel_t* kernel, const void* arguments,
-                                        tbk_stream_t* stream, tbk_error_t* error) {
-  if (!is_paused) tbk_opcodes_of(arguments, note_opcode);
+static const char* name_of(const tbk_kernel_t* kernel) {
+  const size_t operation = ((const kernel_face_t*)kernel)->operation;
+  return operation < OPERATOR_COUNT ? operators[operation] + strlen("op:") : "";
+}
+
+static tbk_status_t on_generic_launch(tbk_instance_t* self, int32_t device,
+                                      const tbk_kernel_t* kernel, const void* arguments,
+                                      tbk_stream_t* stream, tbk_error_t* error) {
+  if (!is_paused) tbk_content_of(name_of(kernel), arguments, note_content);
   return on_launch(self, device, kernel, arguments, stream, error);
 }
 
-static tbk_status_t on_pointwise_prepare(tbk_instance_t* self, int32_t device,
-                                         const tbk_kernel_t* kernel, const void* arguments,
-                                         tbk_plan_t** out_plan, uint64_t* out_workspace_bytes,
-                                         tbk_error_t* error) {
-  if (!is_paused) tbk_opcodes_of(arguments, note_opcode);
+static tbk_status_t on_generic_prepare(tbk_instance_t* self, int32_t device,
+                                       const tbk_kernel_t* kernel, const void* arguments,
+                                       tbk_plan_t** out_plan, uint64_t* out_workspace_bytes,
+                                       tbk_error_t* error) {
+  if (!is_paused) tbk_content_of(name_of(kernel), arguments, note_content);
   return on_prepare(self, device, kernel, arguments, out_plan, out_workspace_bytes, error);
 }
 
@@ -288,11 +292,11 @@ static void make_face(kernel_face_t* item, const tbk_kernel_t* kernel, const cha
   copy_known(face, sizeof *face, kernel);
   item->inner = kernel;
   item->operation = operation_named(name);
-  const bool is_pointwise = strcmp(name, TBK_NAME_pointwise) == 0;
+  const bool is_generic = strncmp(name, "tbk::", strlen("tbk::")) == 0;
   if (TBK_HAS(kernel, tbk_kernel_t, launch))
-    face->launch = is_pointwise ? on_pointwise_launch : on_launch;
+    face->launch = is_generic ? on_generic_launch : on_launch;
   if (TBK_HAS(kernel, tbk_kernel_t, prepare))
-    face->prepare = is_pointwise ? on_pointwise_prepare : on_prepare;
+    face->prepare = is_generic ? on_generic_prepare : on_prepare;
   if (!TBK_HAS(kernel, tbk_kernel_t, launch_plan) || !TBK_HAS(kernel, tbk_kernel_t, plan_destroy))
     return; /* what is missing stays missing */
   if (plan_owner.launch_plan == NULL) plan_owner = *face;

@@ -59,7 +59,7 @@ void tbk_trace_check(void);
 /* Notes the case of a sweep that runs from here on; NULL: none does. */
 void tbk_trace_case(const char* line);
 /* Returns the function of this index, from 1 on, "op:NAME" of an operator launched, "opcode:NAME" of what its
- * program computes, or NULL. */
+ * program computes or "flag:NAME" of its arguments, or NULL. */
 const char* tbk_trace_name(size_t index);
 /*
  * Writes a byte of each index (of `called`, of `states`) as two hexadecimal digits, up to the last that

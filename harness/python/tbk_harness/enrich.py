@@ -11,6 +11,7 @@ from dataclasses import replace
 import tbk_contracts
 from tbk_contracts import Clause
 from tbk_reports.calls import (
+    FLAG,
     ON_FOREIGN,
     ON_OTHER_DEVICE,
     ON_OTHER_THREAD,
@@ -40,7 +41,7 @@ def _about(clause: Clause) -> tuple[str, ...]:
     """
     operators = [word for word in (clause.needs or "").split() if word.startswith("op:")]
     if operators:
-        return (*operators, *(OPCODE + name for name in _opcodes(clause)))
+        return _content(clause) or tuple(operators)
     way = ""
     if clause.text.startswith("stream NULL"):
         way = WITHOUT_STREAM
@@ -57,17 +58,19 @@ def _about(clause: Clause) -> tuple[str, ...]:
     return tuple(name + way for name in clause.functions or _named(clause))
 
 
-def _opcodes(clause: Clause) -> tuple[str, ...]:
-    """Returns the opcodes that a sentence on what is computed element by element names, or all
-    where it speaks of each.
+def _content(clause: Clause) -> tuple[str, ...]:
+    """Returns what of a generic kernel's arguments a sentence speaks of: the flag that it begins
+    with, or opcodes of programs that are computed element by element, where it names some or says
+    "each".
     """
+    for flag in tbk_contracts.flags():
+        if clause.text.startswith(f"with {flag} "):
+            return (FLAG + flag,)
     if "op:tbk::pointwise" not in (clause.needs or "").split():
         return ()
-    every = tbk_contracts.opcodes()
-    if clause.text.startswith("each opcode"):
-        return every
     words = set(re.findall(r"\b[A-Z][A-Z_0-9]+\b", clause.text))
-    return tuple(name for name in every if name in words)
+    is_each = clause.text.startswith("each opcode")
+    return tuple(OPCODE + name for name in tbk_contracts.opcodes() if is_each or name in words)
 
 
 def _giving_back() -> tuple[str, ...]:

@@ -105,9 +105,11 @@ def test_what_a_function_does_is_no_promise_that_builds_on_another_one_of_it() -
     assert tbk_contracts.main_clause("random_bits") == "RNG-007"
 
 
-def test_a_clause_of_what_is_computed_element_by_element_speaks_of_opcodes() -> None:
-    every = {one for one in enriched("PRG-002").about if one.startswith("opcode:")}
-    assert every == {f"opcode:{name}" for name in tbk_contracts.opcodes()}
-    assert "op:tbk::pointwise" in enriched("PRG-002").about
-    assert enriched("PRG-003").about == ("op:tbk::pointwise", "opcode:CAST")
+def test_a_clause_of_what_a_generic_kernel_is_asked_speaks_of_opcodes_and_flags() -> None:
+    assert set(enriched("PRG-002").about) == {f"opcode:{one}" for one in tbk_contracts.opcodes()}
+    assert enriched("PRG-003").about == ("opcode:CAST",)
+    assert enriched("PRG-012").about == ("op:tbk::pointwise",)  # of no opcode more than of others
     assert enriched("PRG-018").about == ("op:tbk::reduce",)  # of whose programs nothing is noted
+    assert enriched("PRG-068").about == ("flag:REVERSE",)
+    assert enriched("PRG-069").about == ("op:tbk::scan",)  # "also with REVERSE"
+    assert {"DESCENDING", "STABLE", "REVERSE", "NEGATIVE"} < set(tbk_contracts.flags())

@@ -3,8 +3,8 @@
 """What a test asked of a backend: functions of the ABI, and how they were called.
 
 A thing asked is a function ("upload"), an operator ("op:add.Tensor"), an opcode of a program
-("opcode:ADD"), or a function called in one way ("upload on a stream"). What a clause speaks of is
-said in the same words.
+("opcode:ADD") or a flag of a generic kernel ("flag:REVERSE"), or a function called in one way
+("upload on a stream"). What a clause speaks of is said in the same words.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# Before the name of what an instruction of a program computes.
-OPCODE = "opcode:"
+# Before the names of what an instruction of a program computes, and of a flag of a generic kernel.
+OPCODE, FLAG = "opcode:", "flag:"
 # The bits of two digits of a record's `calls`, above the lowest, which every call has.
 WITHOUT_STREAM = " without a stream"
 ON_STREAM = " on a stream"
@@ -60,9 +60,9 @@ def function_of(thing: str) -> str:
     """Returns the function, operator or opcode of a thing asked: "upload" of "upload on a
     stream".
     """
-    return thing.partition(" ")[0].removeprefix("op:").removeprefix(OPCODE)
+    return thing.partition(" ")[0].removeprefix("op:").removeprefix(OPCODE).removeprefix(FLAG)
 
 
 def how_much(asked: frozenset[str]) -> int:
-    """Returns how much was asked: a program is one thing, whatever it computes."""
-    return sum(not thing.startswith(OPCODE) for thing in asked)
+    """Returns how much was asked: a launch is one thing, whatever it computes."""
+    return sum(not thing.startswith((OPCODE, FLAG)) for thing in asked)

@@ -24,7 +24,7 @@ from .calls import (
     function_of,
 )
 from .model import Test, grouped
-from .seen import breach, counts_as, is_answer, went_through
+from .seen import breach, counts_as, is_answer, is_refused, went_through
 
 NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
 # Ways of a call of which a clause speaks only where it says so, or where its line does.
@@ -324,7 +324,15 @@ def gather(tests: Iterable[Test]) -> Evidence:
     return replace(found, torch=_gathered(torch)) if torch else found
 
 
+def _asked_for(test: Test) -> frozenset[str]:
+    """Returns what a test asked: not the error that a legal call answered, which is what went
+    wrong."""
+    is_wrong = test.recorded == "fail" and is_refused(test)
+    return test.asked - {test.call + WITH_ERROR} if is_wrong else test.asked
+
+
 def _gathered(ran: list[Test]) -> Evidence:
+    ran = [replace(test, asked=_asked_for(test)) for test in ran]
     failing = [test for test in ran if test.failed]
     of_clause = grouped(ran, lambda test: test.clause)
     failed_of: dict[str, float] = defaultdict(float)

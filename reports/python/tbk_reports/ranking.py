@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .calls import ON_STREAM, OPCODE, function_of, how_much
+from .calls import FLAG, ON_STREAM, OPCODE, function_of, how_much
 from .evidence import ENOUGH, Evidence
 from .generated.areas import AREAS
 from .model import Test
@@ -54,13 +54,8 @@ Rank = tuple[float, ...]
 def _order_within(test: Test) -> Rank:
     """Returns the test of a clause that says most: one whose own check failed, and that asks
     least."""
-    return (
-        test.phase in CLEAN,
-        test.recorded != "fail",
-        -fits(test),
-        how_much(test.asked),
-        test.index,
-    )
+    asked = how_much(test.asked)
+    return (test.phase in CLEAN, test.recorded != "fail", -fits(test), asked, test.index)
 
 
 def best(tests: Sequence[Test]) -> Test:
@@ -71,7 +66,7 @@ def best(tests: Sequence[Test]) -> Test:
 def _answered(thing: str, evidence: Evidence) -> float:
     """Returns how much of what was answered wrongly followed a call of it, from 0 to 1."""
     total = sum(evidence.answered.values())
-    name = "launch" if thing.startswith(("op:", OPCODE)) else function_of(thing)
+    name = "launch" if thing.startswith(("op:", OPCODE, FLAG)) else function_of(thing)
     return (evidence.answered.get(name, 0) + 0.1 * total + 1) / (1.1 * total + 1)
 
 

@@ -57,6 +57,12 @@ def went_through(test: Test) -> bool:
     return bool(_words(test.expected) & set(REFUSALS)) and test.seen.startswith("OK")
 
 
+def is_refused(test: Test) -> bool:
+    """Tells whether a legal call was refused."""
+    said = _WORD.match(test.seen)
+    return test.expected.startswith("OK") and said is not None and said[0] in REFUSALS
+
+
 def counts_as(test: Test) -> float:
     """Returns how much of a test it is: less where it had too little time."""
     return CUT_SHORT if test.recorded == "not-reached" else 1.0

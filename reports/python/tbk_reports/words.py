@@ -204,6 +204,10 @@ def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str], subjec
     if kind == "fail" and clauses > MANY_CLAUSES:  # then the clause of the first says little
         more = f" (in {clauses} clauses)"
         return text.shorten(difference_words(test), 150 - len(more)) + more
+    if kind == "not-reached" and rest and test.clause_text:  # begun, and given up
+        named = f", {subject}" if subject else ""
+        said = text.shorten(test.clause_text, 110)
+        return f"{test.clause}{named}: no end in the time that was left; {said}"
     if kind == "fail" and len(rest) > 2:
         more = f" (and {text.count_words(clauses - 1, 'more clause')})" if clauses > 1 else ""
         said = text.shorten(test.clause_text, 150 - len(more)) if test.clause_text else test.what
