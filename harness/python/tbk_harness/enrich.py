@@ -69,6 +69,7 @@ def _content(clause: Clause) -> tuple[str, ...]:
     if "op:tbk::pointwise" not in (clause.needs or "").split():
         return ()
     words = set(re.findall(r"\b[A-Z][A-Z_0-9]+\b", clause.text))
+    words.add(clause.text.partition(" ")[0].upper().removesuffix("S"))  # "numbers are arguments"
     is_each = clause.text.startswith("each opcode")
     return tuple(OPCODE + name for name in tbk_contracts.opcodes() if is_each or name in words)
 

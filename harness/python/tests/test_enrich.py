@@ -108,6 +108,7 @@ def test_what_a_function_does_is_no_promise_that_builds_on_another_one_of_it() -
 def test_a_clause_of_what_a_generic_kernel_is_asked_speaks_of_opcodes_and_flags() -> None:
     assert set(enriched("PRG-002").about) == {f"opcode:{one}" for one in tbk_contracts.opcodes()}
     assert enriched("PRG-003").about == ("opcode:CAST",)
+    assert enriched("PRG-007").about == ("opcode:NUMBER",)
     assert enriched("PRG-012").about == ("op:tbk::pointwise",)  # of no opcode more than of others
     assert enriched("PRG-018").about == ("op:tbk::reduce",)  # of whose programs nothing is noted
     assert enriched("PRG-068").about == ("flag:REVERSE",)
