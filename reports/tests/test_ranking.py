@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tbk_reports.calls import asked, function_of, traced
 from tbk_reports.causes import causes, unfolded
 from tbk_reports.evidence import gather, held_against
@@ -366,7 +368,7 @@ def test_what_several_functions_state_is_seen_in_what_they_have_in_common() -> N
 
 def test_a_fault_of_an_opcode_is_seen_in_the_programs_that_have_it() -> None:
     """A program is one thing, however much it computes."""
-    of_each = {"about": ("op:tbk::pointwise", "opcode:ADD", "opcode:SIN")}
+    of_each: dict[str, Any] = {"about": ("op:tbk::pointwise", "opcode:ADD", "opcode:SIN")}
     sines = [case(20 + at, "PRG-002", "launch op:tbk::pointwise opcode:SIN", **of_each)
              for at in range(3)]  # fmt: skip
     added = case(2, "PRG-002", "launch op:tbk::pointwise opcode:LOAD opcode:ADD", "fail", **of_each)
