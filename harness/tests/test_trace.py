@@ -74,6 +74,21 @@ def test_a_call_of_a_generic_kernel_is_recorded_by_the_kernels_name(tmp_path: Pa
             assert ("op:tbk::matmul" in calls(results.header, test)) == is_program
 
 
+def test_what_a_generic_kernel_is_asked_is_recorded_by_opcodes_and_flags(tmp_path: Path) -> None:
+    only = ("--only", "program/numbers_are_arguments", "--only", "program_refusal",
+            "--only", "program_sort", "--only", "kernel_values")  # fmt: skip
+    results = run(CPU, tmp_path / "x.jsonl", *only).results()
+    passed = [test for test in results.tests if test["verdict"] == "pass"]
+    found = {test["id"]: {name for name in calls(results.header, test)
+                          if name.startswith(("opcode:", "flag:"))} for test in passed}  # fmt: skip
+    assert {"opcode:ADD", "opcode:LOAD"} <= found["program/numbers_are_arguments"]
+    assert "opcode:SIN" not in found["program/numbers_are_arguments"]
+    assert "flag:DESCENDING" in found["program_sort/the_greatest_come_first_where_it_descends"]
+    others = [one for name, one in found.items() if name.startswith("kernel_values/")]
+    assert others
+    assert not any(others)
+
+
 @pytest.mark.parametrize("isolation", ["fork", "batch"])
 def test_the_state_in_which_a_call_was_made_is_recorded(tmp_path: Path, isolation: str) -> None:
     handed_on = "thread_relay/what_one_thread_made_another_uses_and_destroys"

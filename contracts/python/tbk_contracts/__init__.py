@@ -25,7 +25,15 @@ from tbk_contracts.clause import (
     spec_digest,
     text_digest,
 )
-from tbk_contracts.header import Block, HeaderLine, header_lines, load_header, parse_header
+from tbk_contracts.header import (
+    Block,
+    HeaderLine,
+    flags,
+    header_lines,
+    load_header,
+    opcodes,
+    parse_header,
+)
 from tbk_contracts.interface import (
     Function,
     HeaderError,
@@ -59,6 +67,7 @@ __all__ = [
     "clause_files",
     "clauses",
     "contracts_root",
+    "flags",
     "header_lines",
     "interface",
     "load_areas",
@@ -69,6 +78,7 @@ __all__ = [
     "load_interface",
     "load_rows",
     "main_clause",
+    "opcodes",
     "parse_header",
     "parse_rows",
     "refused_clause",

@@ -55,7 +55,7 @@ def load_bases(root: Path, clauses: Iterable[Clause]) -> dict[str, tuple[str, ..
 def refused_clauses(root: Path, clauses: Iterable[Clause]) -> dict[tuple[str, str], str]:
     """Returns, by function and status, the clause of which a refusal of a legal call is a breach
     before it is one of what the function does: it names the status, says how many of what is made
-    can be there, that NOT_READY comes to an end, or that it succeeds.
+    can be there, that NOT_READY comes to an end, or that it succeeds or works.
     """
     by_id = {one.id: one for one in clauses if one.kind == "checked"}
     found: dict[tuple[str, str], str] = {}
@@ -65,7 +65,7 @@ def refused_clauses(root: Path, clauses: Iterable[Clause]) -> dict[tuple[str, st
         text = by_id[str(line.clause)].text
         how_many = ["OUT_OF_MEMORY"] if _HOW_MANY.search(text) else []
         ends = ["NOT_READY"] if _BECOMES.search(text) else []
-        succeeds = _ANY_REFUSAL if text.startswith("succeeds") else ()
+        succeeds = _ANY_REFUSAL if text.startswith(("succeeds", "works")) else ()
         for status in (*_REFUSALS.findall(text), *how_many, *ends, *succeeds):
             found.setdefault((line.function, status), str(line.clause))
     return found

@@ -13,6 +13,7 @@ from tbk_contracts.places import contracts_root
 
 INCLUDE = Path("include")
 HEADER = INCLUDE / "tbk" / "tbk.h"
+OPCODES = INCLUDE / "tbk" / "tbk_opcodes.h"
 LABELS = (
     "Requires",
     "Ensures",
@@ -31,6 +32,9 @@ _FUNCTION = re.compile(r"(\w+)\s*\(")
 _LINE = re.compile(r"^\s*\*\s(?P<label>[A-Z][a-z]+(?: [a-z]+)?):\s+(?P<rest>.*?)\s*$")
 _MORE = re.compile(r"^\s*\*\s{2,}(?P<rest>\S.*?)\s*$")
 _BRIEF = re.compile(r"^\s*\*\s(?P<rest>\S.*?)\s*$")
+_OPCODE = re.compile(r"^ {2}X\((\w+), \d+,", re.MULTILINE)
+_FLAGS = re.compile(r"^/\* Flags\. \*/\nenum \{(.*?)^\};", re.MULTILINE | re.DOTALL)
+_FLAG = re.compile(r"^ +TBK_[A-Z]+_([A-Z]+) = \d+", re.MULTILINE)
 _ID = re.compile(r"^(?P<text>.*?)\s*\[(?P<id>[A-Z]{3}-\d{3})\]$", re.DOTALL)
 
 
@@ -135,3 +139,21 @@ def _packaged() -> tuple[HeaderLine, ...]:
 def header_lines(clause_id: str) -> list[HeaderLine]:
     """Returns where the header states this clause."""
     return [line for line in _packaged() if line.clause == clause_id]
+
+
+@cache
+def opcodes() -> tuple[str, ...]:
+    """Returns the names of what an instruction of a program computes, as tbk_opcodes.h has them."""
+    text = (contracts_root() / OPCODES).read_text("utf-8")
+    return tuple(_OPCODE.findall(text))
+
+
+@cache
+def flags() -> tuple[str, ...]:
+    """Returns the names of the flags of generic kernels, as the headers of their arguments have
+    them."""
+    found: list[str] = []
+    for part in sorted((contracts_root() / INCLUDE / "tbk").glob("tbk_*.h")):
+        for block in _FLAGS.findall(part.read_text("utf-8")):
+            found.extend(_FLAG.findall(block))
+    return tuple(found)

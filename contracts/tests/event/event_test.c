@@ -26,6 +26,7 @@ static void create_refuses_a_missing_out_and_unknown_flags(tbk_fixture_t* fx) {
 
 static void new_event_is_complete(tbk_fixture_t* fx) {
   tbk_stream_t* stream = fx_stream(fx);
+  TBK_CHECKS("EVT-002"); /* it is about what these three calls answer */
   for (uint32_t flags = 0; flags <= TBK_EVENT_TIMING; ++flags) {
     tbk_event_t* event = fx_event(fx, flags);
     CHECK(event != NULL);
@@ -47,6 +48,7 @@ static void new_event_is_complete_while_work_is_held(tbk_fixture_t* fx) {
   fx_synchronize(fx, stream);
   gate_close_over(fx, &gate, stream, TBK_ENQUEUE_RECORD);
   CHECK_OK(fx->event->event_record(fx->self, used, stream, &fx->error));
+  TBK_CHECKS("EVT-002");
   CHECK_OK(fx->event->event_query(fx->self, event, &fx->error));
   CHECK_OK(fx->event->event_synchronize(fx->self, event, &fx->error));
   gate_open(fx, &gate);

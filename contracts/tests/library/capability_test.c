@@ -106,8 +106,8 @@ static void every_declared_dtype_is_copied(tbk_fixture_t* fx) {
     uint8_t* before = plain_bytes(fx, dtype, size);
     out.memory = fx_alloc_with(fx, before, size);
     tbk_status_t status = copy_between(fx, &out, &in);
-    CHECK_SAID(status == TBK_OK, "the declared dtype is accepted", "dtype %d: %s", (int)dtype,
-               tbk_status_name(status));
+    CHECK_SAID(status == TBK_OK, "OK of each declared dtype", "%s of dtype %d",
+               tbk_status_name(status), (int)dtype);
     memcpy(before, sent, ELEMENTS * element_bytes(dtype));
     if (status == TBK_OK) FX_CHECK_MEMORY(fx, before, out.memory, size);
     room_release(fx, 0);

@@ -243,7 +243,8 @@ static void run_with_numbers(tbk_fixture_t* fx, const char* text, job_how_t how)
   for (int round = 0; round < 8; ++round) {
     size_t mark = room_mark(fx);
     job_make(fx, &job, &form);
-    job.sets[0].numbers[0] = (uint64_t)round;
+    /* 0 comes last: a number that is lost is then wrong in the first set, and not in later ones alone. */
+    job.sets[0].numbers[0] = (uint64_t)(round + 1) % 8;
     job.plan_refused = false;
     job_finish(fx, &job, TBK_HERE("NUMBER"));
     if (job.plan_refused)

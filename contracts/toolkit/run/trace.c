@@ -17,6 +17,7 @@
 #include "needs.h"
 #include "resources.h"
 #include "tables.h"
+#include "trace_content.h"
 
 static tbk_trace_t private_cell;
 tbk_trace_t* tbk_trace_cell = &private_cell;
@@ -229,7 +230,9 @@ const char* tbk_trace_name(size_t index) {
 #undef X
   if (index > CALL_NONE && index < CALL_OPERATORS) return names[index];
   bool known = index >= CALL_OPERATORS && index - CALL_OPERATORS < OPERATOR_COUNT;
-  return known && index < TBK_TRACE_LIMIT ? operators[index - CALL_OPERATORS] : NULL;
+  if (known && index < TBK_TRACE_LIMIT) return operators[index - CALL_OPERATORS];
+  const bool is_beyond = index >= CALL_OPERATORS + OPERATOR_COUNT && index < TBK_TRACE_LIMIT;
+  return is_beyond ? tbk_content_name(index - CALL_OPERATORS - OPERATOR_COUNT) : NULL;
 }
 
 void tbk_trace_text(const volatile uint8_t* bytes, char* out_text) {
@@ -252,6 +255,30 @@ static const tbk_kernel_t* inner_of(const tbk_kernel_t* kernel) {
   return item->inner;
 }
 
+static void note_content(size_t row) {
+  note(CALL_OPERATORS + OPERATOR_COUNT + row, TBK_TRACE_CALLED);
+}
+
+static const char* name_of(const tbk_kernel_t* kernel) {
+  const size_t operation = ((const kernel_face_t*)kernel)->operation;
+  return operation < OPERATOR_COUNT ? operators[operation] + strlen("op:") : "";
+}
+
+static tbk_status_t on_generic_launch(tbk_instance_t* self, int32_t device,
+                                      const tbk_kernel_t* kernel, const void* arguments,
+                                      tbk_stream_t* stream, tbk_error_t* error) {
+  if (!is_paused) tbk_content_of(name_of(kernel), arguments, note_content);
+  return on_launch(self, device, kernel, arguments, stream, error);
+}
+
+static tbk_status_t on_generic_prepare(tbk_instance_t* self, int32_t device,
+                                       const tbk_kernel_t* kernel, const void* arguments,
+                                       tbk_plan_t** out_plan, uint64_t* out_workspace_bytes,
+                                       tbk_error_t* error) {
+  if (!is_paused) tbk_content_of(name_of(kernel), arguments, note_content);
+  return on_prepare(self, device, kernel, arguments, out_plan, out_workspace_bytes, error);
+}
+
 static size_t operation_named(const char* name) {
   size_t found = 0;
   while (found < OPERATOR_COUNT && strcmp(operators[found] + strlen("op:"), name) != 0)
@@ -265,8 +292,11 @@ static void make_face(kernel_face_t* item, const tbk_kernel_t* kernel, const cha
   copy_known(face, sizeof *face, kernel);
   item->inner = kernel;
   item->operation = operation_named(name);
-  if (TBK_HAS(kernel, tbk_kernel_t, launch)) face->launch = on_launch;
-  if (TBK_HAS(kernel, tbk_kernel_t, prepare)) face->prepare = on_prepare;
+  const bool is_generic = strncmp(name, "tbk::", strlen("tbk::")) == 0;
+  if (TBK_HAS(kernel, tbk_kernel_t, launch))
+    face->launch = is_generic ? on_generic_launch : on_launch;
+  if (TBK_HAS(kernel, tbk_kernel_t, prepare))
+    face->prepare = is_generic ? on_generic_prepare : on_prepare;
   if (!TBK_HAS(kernel, tbk_kernel_t, launch_plan) || !TBK_HAS(kernel, tbk_kernel_t, plan_destroy))
     return; /* what is missing stays missing */
   if (plan_owner.launch_plan == NULL) plan_owner = *face;

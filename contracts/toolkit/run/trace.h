@@ -17,7 +17,7 @@
 
 #include <tbk/tbk.h>
 
-enum { TBK_TRACE_LIMIT = 96, TBK_TRACE_DIGITS = 2 * TBK_TRACE_LIMIT, TBK_TRACE_CASE = 192 };
+enum { TBK_TRACE_LIMIT = 160, TBK_TRACE_DIGITS = 2 * TBK_TRACE_LIMIT, TBK_TRACE_CASE = 192 };
 
 /* The bits of a call; a called function has the first and those that fitted any of its calls. */
 enum {
@@ -58,7 +58,8 @@ void tbk_trace_pause(bool pause);
 void tbk_trace_check(void);
 /* Notes the case of a sweep that runs from here on; NULL: none does. */
 void tbk_trace_case(const char* line);
-/* Returns the function of this index, from 1 on, or "op:NAME" of an operator launched, or NULL. */
+/* Returns the function of this index, from 1 on, "op:NAME" of an operator launched, "opcode:NAME" of what its
+ * program computes or "flag:NAME" of its arguments, or NULL. */
 const char* tbk_trace_name(size_t index);
 /*
  * Writes a byte of each index (of `called`, of `states`) as two hexadecimal digits, up to the last that

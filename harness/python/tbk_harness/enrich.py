@@ -11,10 +11,12 @@ from dataclasses import replace
 import tbk_contracts
 from tbk_contracts import Clause
 from tbk_reports.calls import (
+    FLAG,
     ON_FOREIGN,
     ON_OTHER_DEVICE,
     ON_OTHER_THREAD,
     ON_STREAM,
+    OPCODE,
     WHILE_CLOSED,
     WITHOUT_STREAM,
 )
@@ -34,12 +36,12 @@ def _source(clause: Clause) -> str:
 
 
 def _about(clause: Clause) -> tuple[str, ...]:
-    """Returns what it speaks of: its operators, or its functions, called in the way that it
-    says.
+    """Returns what it speaks of: its operators and opcodes, or its functions, called in the way
+    that it says.
     """
     operators = [word for word in (clause.needs or "").split() if word.startswith("op:")]
     if operators:
-        return tuple(operators)
+        return _content(clause) or tuple(operators)
     way = ""
     if clause.text.startswith("stream NULL"):
         way = WITHOUT_STREAM
@@ -54,6 +56,22 @@ def _about(clause: Clause) -> tuple[str, ...]:
     elif clause.text.startswith("giving back"):
         return tuple(one + WHILE_CLOSED for one in _giving_back())
     return tuple(name + way for name in clause.functions or _named(clause))
+
+
+def _content(clause: Clause) -> tuple[str, ...]:
+    """Returns what of a generic kernel's arguments a sentence speaks of: the flag that it begins
+    with, or opcodes of programs that are computed element by element, where it names some or says
+    "each".
+    """
+    for flag in tbk_contracts.flags():
+        if clause.text.startswith(f"with {flag} "):
+            return (FLAG + flag,)
+    if "op:tbk::pointwise" not in (clause.needs or "").split():
+        return ()
+    words = set(re.findall(r"\b[A-Z][A-Z_0-9]+\b", clause.text))
+    words.add(clause.text.partition(" ")[0].upper().removesuffix("S"))  # "numbers are arguments"
+    is_each = clause.text.startswith("each opcode")
+    return tuple(OPCODE + name for name in tbk_contracts.opcodes() if is_each or name in words)
 
 
 def _giving_back() -> tuple[str, ...]:

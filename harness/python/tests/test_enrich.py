@@ -53,6 +53,12 @@ def test_any_refusal_breaks_the_promise_that_a_call_succeeds() -> None:
     assert enriched("MEM-006", **lost).checked != "STR-023"
 
 
+def test_any_refusal_breaks_the_promise_that_a_call_works() -> None:
+    refused = {"expected": "OK", "seen": "UNSUPPORTED (3)", "call": "peer_copy"}
+    assert enriched("PER-006", **refused).checked == "PER-005"
+    assert enriched("PER-006", expected="7", seen="8", call="peer_copy").checked == ""
+
+
 def test_what_stays_not_ready_breaks_the_promise_that_it_comes_to_an_end() -> None:
     pending = {"expected": "OK", "seen": "NOT_READY (5)"}
     assert enriched("STR-004", call="stream_query", **pending).checked == "STR-017"
@@ -97,3 +103,14 @@ def test_what_a_function_does_is_no_promise_that_builds_on_another_one_of_it() -
     assert tbk_contracts.main_clause("peer_copy") == "PER-006"
     assert "PER-006" in tbk_contracts.bases_of("PER-005")
     assert tbk_contracts.main_clause("random_bits") == "RNG-007"
+
+
+def test_a_clause_of_what_a_generic_kernel_is_asked_speaks_of_opcodes_and_flags() -> None:
+    assert set(enriched("PRG-002").about) == {f"opcode:{one}" for one in tbk_contracts.opcodes()}
+    assert enriched("PRG-003").about == ("opcode:CAST",)
+    assert enriched("PRG-007").about == ("opcode:NUMBER",)
+    assert enriched("PRG-012").about == ("op:tbk::pointwise",)  # of no opcode more than of others
+    assert enriched("PRG-018").about == ("op:tbk::reduce",)  # of whose programs nothing is noted
+    assert enriched("PRG-068").about == ("flag:REVERSE",)
+    assert enriched("PRG-069").about == ("op:tbk::scan",)  # "also with REVERSE"
+    assert {"DESCENDING", "STABLE", "REVERSE", "NEGATIVE"} < set(tbk_contracts.flags())

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a test asked of a backend: functions of the ABI, and how they were called.
 
-A thing asked is a function ("upload"), an operator ("op:add.Tensor"), or a function called in one
-way ("upload on a stream"). What a clause speaks of is said in the same words.
+A thing asked is a function ("upload"), an operator ("op:add.Tensor"), an opcode of a program
+("opcode:ADD") or a flag of a generic kernel ("flag:REVERSE"), or a function called in one way
+("upload on a stream"). What a clause speaks of is said in the same words.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+# Before the names of what an instruction of a program computes, and of a flag of a generic kernel.
+OPCODE, FLAG = "opcode:", "flag:"
 # The bits of two digits of a record's `calls`, above the lowest, which every call has.
 WITHOUT_STREAM = " without a stream"
 ON_STREAM = " on a stream"
@@ -54,5 +57,12 @@ def asked(calls: str, names: Sequence[str], states: str = "") -> frozenset[str]:
 
 
 def function_of(thing: str) -> str:
-    """Returns the function or operator of a thing asked: "upload" of "upload on a stream"."""
-    return thing.partition(" ")[0].removeprefix("op:")
+    """Returns the function, operator or opcode of a thing asked: "upload" of "upload on a
+    stream".
+    """
+    return thing.partition(" ")[0].removeprefix("op:").removeprefix(OPCODE).removeprefix(FLAG)
+
+
+def how_much(asked: frozenset[str]) -> int:
+    """Returns how much was asked: a launch is one thing, whatever it computes."""
+    return sum(not thing.startswith((OPCODE, FLAG)) for thing in asked)

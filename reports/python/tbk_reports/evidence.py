@@ -21,12 +21,11 @@ from .calls import (
     WHILE_CLOSED,
     WITH_ERROR,
     WITH_NOTHING,
+    function_of,
 )
 from .model import Test, grouped
+from .seen import breach, counts_as, is_answer, is_refused, went_through
 
-REFUSALS = ("INVALID", "INVALID_STATE", "UNSUPPORTED", "OUT_OF_MEMORY", "UNAVAILABLE", "FAILED",
-            "DEVICE_LOST")  # fmt: skip
-STATUSES = frozenset({"OK", "NOT_READY", *REFUSALS})
 NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
 # Ways of a call of which a clause speaks only where it says so, or where its line does.
 UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires",
@@ -42,49 +41,7 @@ MOSTLY = 0.5  # the share of a clause's tests from which on it is broken, and no
 NEARLY_ALL = 0.95  # the share of the failing tests from which on a circumstance is of the fault
 FEW = 0.5  # the share of all tests below which a circumstance is special
 DISTINCT = 1.3  # how much more suspicious one thing is than another, if the difference matters
-NO_CHECK = (
-    0.3  # what a crash or hang counts beside a failed check, in a call that the clause is about
-)
 IN_SEVERAL = 3  # the clauses from which on what their checks name is what they have in common
-CUT_SHORT = 0.7  # what a test counts that had too little time, which is no failure by itself
-
-_WORD = re.compile(r"[A-Z_]{2,}")
-_ACCEPTS = re.compile(r"\bnot refused\b|\b(?:is|are) accepted\b(?! and|;)|^takes\b")
-_WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b|\bbecomes\b|\bfor ever\b")
-
-
-def _words(said: str) -> set[str]:
-    return set(_WORD.findall(said)) & STATUSES
-
-
-def fits(test: Test) -> float:
-    """Tells from -1 to 1 whether what was seen is of the kind that its clause speaks of."""
-    if test.recorded in ("hang", "not-reached") or "waited" in test.seen:
-        return 1.0 if _WAITS.search(test.clause_text) else 0.0
-    expected, seen = _words(test.expected), _words(test.seen.partition(":")[0])
-    if _ACCEPTS.search(test.clause_text):  # a result that is wrong was no refusal
-        return 1.0 if seen & set(REFUSALS) else -1.0
-    refusal = test.label in ("Requires", "Errors")
-    if test.label == "On error" and test.seen.startswith("OK") and "NOT_READY" not in expected:
-        return -1.0  # no error, and so nothing that it could have changed
-    if _words(test.clause_text) & (expected | seen) - {"OK"}:
-        return 0.0 if refusal and "OK" in seen else 1.0  # what does nothing refuses nothing
-    if refusal:
-        return -1.0
-    return -0.5 if "OK" in expected and seen & set(REFUSALS) else 0.0
-
-
-def breach(test: Test) -> float:
-    """Returns how surely a failing test shows that its clause is broken: a hang shows it where the
-    clause speaks of waiting."""
-    if test.recorded == "fail" or (test.recorded != "crash" and fits(test) > 0):
-        return _count(test)
-    return NO_CHECK
-
-
-def went_through(test: Test) -> bool:
-    """Tells whether a call that was to be refused was not."""
-    return bool(_words(test.expected) & set(REFUSALS)) and test.seen.startswith("OK")
 
 
 @dataclass(frozen=True)
@@ -121,12 +78,37 @@ class Evidence:
             return 1.0
         return self.failed_of.get(thing, 0) / self.failing if self.failing else 0.0
 
-    def explained_by(self, test: Test, thing: str) -> float:
-        """Returns the share of the failing tests that may fail for the same reason as this one,
-        which asked it: that its clause's refusal is missing harms no legal call."""
+    def explained_by(self, test: Test, share: float) -> float:
+        """Returns how many of the failing tests, of the share that asked what this one did, may
+        fail for the same reason: that its clause's refusal is missing harms no legal call."""
         is_refusal = test.label in ("Requires", "Errors") and went_through(test)
         most = self.unrefused / self.failing if is_refusal and self.failing else 1.0
-        return min(self.explained(thing), most)
+        return min(share, most)
+
+    def together(self, things: set[str]) -> tuple[float, float]:
+        """Returns the suspicion of several things as if they were one, and the share of the failing
+        tests that asked any of them."""
+        ran = failed = 0.0
+        for test in (test for tests in self.of_clause.values() for test in tests):
+            if not things.isdisjoint(test.asked):
+                count = counts_as(test) if test.failed else 1.0
+                ran, failed = ran + count, failed + count * test.failed
+        if not failed:
+            return 0.0, 0.0
+        return failed / math.sqrt(self.failing * ran), failed / self.failing
+
+    def at_several(self, tests: Sequence[Test]) -> list[set[str]]:
+        """Returns what a clause speaks of that several functions state, where its own tests fail at
+        several, by the way of the call: then what is broken may be what these have in common. Empty
+        elsewhere."""
+        own = self.own(tests)
+        spoken = set(map(function_of, own[0].about))
+        if len({test.call for test in own} & spoken) < IN_SEVERAL:
+            return []
+        by_way: dict[str, set[str]] = defaultdict(set)
+        for thing in self.things(tests):
+            by_way[thing.partition(" ")[2]].add(thing)
+        return [by_way[way] for way in sorted(by_way)]
 
     def things(self, tests: Sequence[Test]) -> set[str]:
         """Returns what the clause of some failing tests speaks of and they asked, in any way."""
@@ -259,7 +241,7 @@ class Evidence:
         """Returns the share of the failing tests of which a check of this clause failed, whatever
         they are of; less where the clause's own tests do not bear it out."""
         clause = self.clause(tests)
-        named = sum(_count(test) for test in tests if test.checked == clause)
+        named = sum(counts_as(test) for test in tests if test.checked == clause)
         # Of warnings alone, none fails.
         return named / self.failing * self.borne_out(clause) if self.failing else 0.0
 
@@ -272,18 +254,6 @@ def _as_of(one: Test, test: Test) -> Test:
 
 def _says(test: Test, pattern: str) -> bool:
     return bool(re.search(pattern, f"{test.label}: {test.clause_text}"))
-
-
-def _count(test: Test) -> float:
-    return CUT_SHORT if test.recorded == "not-reached" else 1.0
-
-
-def is_answer(test: Test) -> bool:
-    """Returns whether it tells which function went wrong: it answered wrongly, or did not
-    return.
-    """
-    said = _WORD.match(test.seen)
-    return test.recorded != "fail" or bool(said and said[0] in STATUSES)
 
 
 def _in_common(failing: Sequence[Test]) -> set[str]:
@@ -354,13 +324,21 @@ def gather(tests: Iterable[Test]) -> Evidence:
     return replace(found, torch=_gathered(torch)) if torch else found
 
 
+def _asked_for(test: Test) -> frozenset[str]:
+    """Returns what a test asked: not the error that a legal call answered, which is what went
+    wrong."""
+    is_wrong = test.recorded == "fail" and is_refused(test)
+    return test.asked - {test.call + WITH_ERROR} if is_wrong else test.asked
+
+
 def _gathered(ran: list[Test]) -> Evidence:
+    ran = [replace(test, asked=_asked_for(test)) for test in ran]
     failing = [test for test in ran if test.failed]
     of_clause = grouped(ran, lambda test: test.clause)
     failed_of: dict[str, float] = defaultdict(float)
     ran_of: dict[str, float] = defaultdict(float)
     for test in ran:
-        count = _count(test) if test.failed else 1.0
+        count = counts_as(test) if test.failed else 1.0
         for thing in test.asked:
             ran_of[thing] += count
             if test.failed:
@@ -370,10 +348,10 @@ def _gathered(ran: list[Test]) -> Evidence:
         of_clause=of_clause,
         accused={},
         ran=float(len(ran)),
-        failing=sum(map(_count, failing)),
+        failing=sum(map(counts_as, failing)),
         failed_of=failed_of,
         ran_of=ran_of,
         answered=Counter(test.call for test in failing if test.call and is_answer(test)),
-        unrefused=sum(map(_count, filter(went_through, failing))),
+        unrefused=sum(map(counts_as, filter(went_through, failing))),
     )
     return replace(evidence, accused=held_against(failing, of_clause, evidence.is_distinct))

@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .calls import ON_STREAM, function_of
-from .evidence import ENOUGH, NO_CHECK, Evidence, fits, is_answer
+from .calls import FLAG, ON_STREAM, OPCODE, function_of, how_much
+from .evidence import ENOUGH, Evidence
 from .generated.areas import AREAS
 from .model import Test
+from .seen import NO_CHECK, fits, is_answer
 
 # Not about one function: these areas look at many together, so their tests fail with each of them.
 CROSSING = frozenset({"thread", "fork", "teardown", "capability", "fault"})
@@ -53,7 +54,8 @@ Rank = tuple[float, ...]
 def _order_within(test: Test) -> Rank:
     """Returns the test of a clause that says most: one whose own check failed, and that asks
     least."""
-    return (test.phase in CLEAN, test.recorded != "fail", -fits(test), len(test.asked), test.index)
+    asked = how_much(test.asked)
+    return (test.phase in CLEAN, test.recorded != "fail", -fits(test), asked, test.index)
 
 
 def best(tests: Sequence[Test]) -> Test:
@@ -64,7 +66,7 @@ def best(tests: Sequence[Test]) -> Test:
 def _answered(thing: str, evidence: Evidence) -> float:
     """Returns how much of what was answered wrongly followed a call of it, from 0 to 1."""
     total = sum(evidence.answered.values())
-    name = "launch" if thing.startswith("op:") else function_of(thing)
+    name = "launch" if thing.startswith(("op:", OPCODE, FLAG)) else function_of(thing)
     return (evidence.answered.get(name, 0) + 0.1 * total + 1) / (1.1 * total + 1)
 
 
@@ -80,21 +82,30 @@ def _unsaid(test: Test) -> float:
     return NO_CHECK if test.call and speaks_of_it else 1.0
 
 
+def _fault(tests: Sequence[Test], thing: str, evidence: Evidence) -> tuple[float, float]:
+    """Returns how suspicious the fault is, and how much it explains: in the one thing that a clause
+    speaks of, or in what all functions that state and break it have in common."""
+    found = [(evidence.suspicion(thing), evidence.explained(thing))]
+    found.extend(map(evidence.together, evidence.at_several(tests)))
+    return max(found, key=lambda one: math.log(one[0] + 0.05) + math.log(one[1] + 0.1))
+
+
 def reasons(tests: Sequence[Test], evidence: Evidence) -> dict[str, float]:
     """Returns what speaks for a clause as the broken one, by its failing tests."""
     first, thing = best(evidence.own(tests)), evidence.suspect(tests)
     special = evidence.is_in_a_way(tests)  # and so neither broad, nor a fault of what it builds on
     crossing = AREAS.get(evidence.clause(tests).partition("-")[0], "") in CROSSING
+    suspicion, explained = _fault(tests, thing, evidence)
     return {
-        "suspicious": math.log(evidence.suspicion(thing) + 0.05),
-        "explains": math.log(evidence.explained_by(first, thing) + 0.1),
+        "suspicious": math.log(suspicion + 0.05),
+        "explains": math.log(evidence.explained_by(first, explained) + 0.1),
         "all of its tests": math.log(evidence.share_of_its_tests(tests, thing)),
         "all of any kind": math.log(evidence.borne_out(evidence.clause(tests))),
         "answered": math.log(_answered(thing, evidence)),
         "said by a check": -_unsaid(first),
         "after the test": -float(first.phase in CLEAN),
         "promise": fits(first),
-        "simple": -math.log(1 + min(len(test.asked) for test in evidence.own(tests))),
+        "simple": -math.log(1 + min(how_much(test.asked) for test in evidence.own(tests))),
         "label": -LABELS.get(first.label, 1.0),
         "crossing": -float(crossing and not special),
         "named by the spec": float(bool(evidence.things(tests))),

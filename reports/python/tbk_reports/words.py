@@ -188,7 +188,16 @@ def fingerprint_words(test: Test, clauses: int, subject: str = "") -> str:
         *others, last = rest[1].split("+")
         accused = f"{', '.join(others)} or {last}" if others else last
         return f"{ORDER_ENDINGS.get(rest[0], rest[0])} ({accused})"
+    if kind == "not-reached" and rest and test.clause_text:
+        return _given_up_words(test, subject)
     return _recorded_words(test, clauses, kind, rest, subject)
+
+
+def _given_up_words(test: Test, subject: str) -> str:
+    """Returns what was begun, and got no more time."""
+    named = f", {subject}" if subject else ""
+    said = text.shorten(test.clause_text, 110)
+    return f"{test.clause}{named}: no end in the time that was left; {said}"
 
 
 def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str], subject: str) -> str:

@@ -1,0 +1,20 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * trace_content.h: what a launch of a generic kernel asks it to compute, so that a run tells what of it the failing
+ * tests asked: the opcodes of a program of tbk::pointwise, and flags. The programs of kernels that reduce and scan
+ * are not looked at: a backend computes them by other code.
+ */
+#ifndef TBK_CONTRACTS_TRACE_CONTENT_H
+#define TBK_CONTRACTS_TRACE_CONTENT_H
+
+#include <stddef.h>
+
+/* Returns "opcode:NAME" or "flag:NAME" of row `row` of what can be asked; NULL beyond the last. */
+const char* tbk_content_name(size_t row);
+/* Calls `note` with the row of each opcode and flag in arguments of generic kernel `kernel`; of a program that is
+ * malformed it calls nothing. */
+void tbk_content_of(const char* kernel, const void* arguments, void (*note)(size_t row));
+
+#endif /* TBK_CONTRACTS_TRACE_CONTENT_H */
