@@ -289,10 +289,13 @@ class Foreach {
       // PyTorch's own, which takes the tensors one by one, whatever their device.
       return op_.typed<Result(at::TensorList, Rest...)>().redispatch(
           c10::DispatchKeySet(c10::DispatchKey::CPU), self, rest...);
-    if constexpr (!std::is_void_v<Result>) return outputs;
-    // PyTorch counts the writes of tensors, and leaves lists to kernels.
-    for (const at::Tensor& each : self)
-      each.unsafeGetTensorImpl()->bump_version();
+    if constexpr (!std::is_void_v<Result>) {
+      return outputs;
+    } else {
+      // PyTorch counts the writes of tensors, and leaves lists to kernels.
+      for (const at::Tensor& each : self)
+        each.unsafeGetTensorImpl()->bump_version();
+    }
   }
 
  private:
