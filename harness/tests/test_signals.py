@@ -73,6 +73,30 @@ def test_tbk_run_in_c_says_that_it_was_interrupted(
 )
 def test_tbk_run_hands_the_signal_on(tmp_path: Path, number: signal.Signals, twice: bool) -> None:
     """The command waits for tbk-run, whose results it reports, and lets go of the folder."""
+    end_a_run(tmp_path, number, twice)
+
+
+@pytest.mark.parametrize(
+    ("number", "ignored"),
+    [
+        # What a shell does to that which a script starts with &.
+        *((one, (signal.SIGINT, signal.SIGQUIT)) for one in (signal.SIGTERM, signal.SIGHUP)),
+        (signal.SIGTERM, (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)),
+        (signal.SIGQUIT, (signal.SIGINT, signal.SIGTERM)),
+    ],
+)
+def test_tbk_run_hands_on_what_its_runner_heeds(
+    tmp_path: Path, number: signal.Signals, ignored: tuple[signal.Signals, ...]
+) -> None:
+    before = {one: signal.signal(one, signal.SIG_IGN) for one in ignored}
+    try:
+        end_a_run(tmp_path, number, twice=False)
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def end_a_run(tmp_path: Path, number: signal.Signals, twice: bool) -> None:
     folder = tmp_path / "report"
     output = folder / "results.jsonl"
     words = ["--layer", "c", "--report-dir", str(folder), *SLOW[:6], "--jobs", "1"]

@@ -10,7 +10,12 @@ import subprocess
 import threading
 from collections.abc import Iterator
 
+# The gentlest first: an interrupt is what Python itself cleans up behind.
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+def _is_ignored(number: signal.Signals) -> bool:
+    return signal.getsignal(number) is signal.SIG_IGN
 
 
 class Interruption:
@@ -23,7 +28,9 @@ class Interruption:
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self._came = 0
-        self._harder = iter((signal.SIGINT, signal.SIGTERM))
+        # A runner ignores what this command does: behind the & of a script, SIGINT is lost on both.
+        heeded = [one for one in ENDING if not _is_ignored(one)]
+        self._harder = iter(heeded[:2])
 
     def take(self, _number: int, _frame: object) -> None:
         """Handles a signal: the third kills the runner, and its workers go with it."""
@@ -46,7 +53,7 @@ def handed_on() -> Iterator[Interruption]:
     if threading.current_thread() is not threading.main_thread():
         yield interruption
         return
-    taken = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
+    taken = [one for one in ENDING if not _is_ignored(one)]
     before = {one: signal.signal(one, interruption.take) for one in taken}
     try:
         yield interruption
