@@ -68,8 +68,9 @@ def one(records: list[Record], kind: str) -> Record:
     return found
 
 
-def test_a_node_that_is_killed_loses_no_program_and_counts_none_twice(tmp_path: Path) -> None:
-    """It is killed when all three nodes run programs."""
+def lose_a_node(tmp_path: Path) -> tuple[Record, int]:
+    """Returns the header of a run of which a node was killed when all three ran programs, and how
+    often the library was opened. No program was lost, and none counted twice."""
     library, counter = noted(tmp_path)
     folder = tmp_path / "report"
     with farm(NODES) as local:
@@ -91,10 +92,21 @@ def test_a_node_that_is_killed_loses_no_program_and_counts_none_twice(tmp_path: 
     assert header["library"] == str(library)
     assert set(header["farm"]["lost"]) <= {"board-1"}  # the run may end before Ray notices
     assert header["farm"]["parts"] == NODES
-    assert set(header["nodes"]) == {"board-0", "board-2"}
     assert sum(node["parts"] for node in header["nodes"].values()) == NODES
-    assert counter.stat().st_size == NODES + 1
     assert (folder / "report.html").exists()
+    return header, counter.stat().st_size
+
+
+def test_a_node_that_is_killed_loses_no_program_and_counts_none_twice(tmp_path: Path) -> None:
+    """On a busy machine it may hand in its part before it is killed: then it is tried again."""
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        header, opened = lose_a_node(folder)
+        if "board-1" not in header["nodes"]:
+            break
+    assert set(header["nodes"]) == {"board-0", "board-2"}
+    assert opened == NODES + 1
 
 
 def test_the_finding_is_the_one_of_one_machine(tmp_path: Path) -> None:
