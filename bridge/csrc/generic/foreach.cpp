@@ -13,6 +13,7 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <type_traits>
 
@@ -322,15 +323,17 @@ class Foreach {
   std::vector<at::Scalar> more_;
 };
 
+using Kernel = std::shared_ptr<const Foreach>;
+
 template <class... Rest>
-void add_as(torch::Library& library, const char* name, const Foreach& kernel) {
-  if (kernel.is_in_place())
-    library.impl(name, [&kernel](at::TensorList self, Rest... rest) {
-      kernel.call<void, Rest...>(self, rest...);
+void add_as(torch::Library& library, const char* name, const Kernel& kernel) {
+  if (kernel->is_in_place())
+    library.impl(name, [kernel](at::TensorList self, Rest... rest) {
+      kernel->call<void, Rest...>(self, rest...);
     });
   else
-    library.impl(name, [&kernel](at::TensorList self, Rest... rest) {
-      return kernel.call<std::vector<at::Tensor>, Rest...>(self, rest...);
+    library.impl(name, [kernel](at::TensorList self, Rest... rest) {
+      return kernel->call<std::vector<at::Tensor>, Rest...>(self, rest...);
     });
 }
 
@@ -341,7 +344,7 @@ using Numbers = at::ArrayRef<at::Scalar>;
 /// What may stand behind the first list, as in a schema.
 constexpr struct {
   const char* arguments;
-  void (*add)(torch::Library& library, const char* name, const Foreach& kernel);
+  void (*add)(torch::Library& library, const char* name, const Kernel& kernel);
 } kForms[] = {
     {"", add_as<>},
     {"Scalar ", add_as<Number>},
@@ -368,13 +371,13 @@ void add(torch::Library& library, const std::string& name, const std::string& ov
   for (const char* end : {"", "_"}) {
     const std::string base = "_foreach_" + name + end;
     const std::string full = base + (overload.empty() ? "" : "." + overload);
-    const auto* kernel = new Foreach(base, overload, of);  // as long as the process
+    const auto kernel = std::make_shared<const Foreach>(base, overload, of);
     const auto* form = std::find_if(std::begin(kForms), std::end(kForms), [&](const auto& each) {
       return form_of(*kernel) == each.arguments;
     });
     TORCH_INTERNAL_ASSERT(form != std::end(kForms), full,
                           " has arguments of its own: ", form_of(*kernel));
-    form->add(library, full.c_str(), *kernel);
+    form->add(library, full.c_str(), kernel);
   }
 }
 
