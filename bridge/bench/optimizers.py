@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a step of AdamW over 100 parameters costs on a backend, beside PyTorch's CPU.
+"""Times a step of AdamW over 100 parameters on a backend, beside PyTorch's CPU.
 
     python bridge/bench/optimizers.py LIBRARY [--options TEXT] [--rounds N] [--parameters N]
         [--threads N] [--output FILE]
@@ -25,14 +25,14 @@ import torch_tbk
 
 ROUNDS, WARM_UP = 301, 10
 ELEMENTS = (1, 64, 1024)
-# What AdamW is told: whether it takes foreach operators, and whether one that is fused.
+# AdamW is told whether to take foreach operators, and whether one that is fused.
 FORMS = {"loop": (False, False), "foreach": (True, False), "fused": (False, True)}
-# Of a form and size beside the CPU's, where one was set.
+# The most that a form and size may be of the CPU's, where that was set.
 LIMITS = {("foreach", 1): 0.7, ("foreach", 64): 0.7}
 
 
 def stepper(device: torch.device, form: str, elements: int, parameters: int) -> Callable[[], float]:
-    """A function that makes one step and returns how many microseconds it took."""
+    """Returns a function that makes one step and returns how many microseconds it took."""
     random = torch.Generator().manual_seed(0)
     lists = [
         torch.randn(elements, generator=random).to(device).requires_grad_()

@@ -62,7 +62,7 @@ def test_a_row_gives_what_pytorch_gives(row: Row) -> None:
 
 
 def found_in_mixed(row: Row) -> list[str]:
-    """What differs where tensors have two dtypes."""
+    """Returns what differs where tensors have two dtypes."""
     found = []
     for arguments in mixed_calls(row):
         try:
@@ -79,7 +79,7 @@ def test_a_row_promotes_as_pytorch_does(row: Row) -> None:
 
 
 def found_in_outputs(row: Row) -> list[str]:
-    """Which outputs of another dtype the row takes, and PyTorch does not."""
+    """Returns which outputs of another dtype the row takes, and PyTorch does not."""
     found = []
     for dtype in (torch.float32, torch.int32):
         arguments = next(calls(row, dtype))

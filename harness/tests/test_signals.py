@@ -79,7 +79,7 @@ def test_tbk_run_hands_the_signal_on(tmp_path: Path, number: signal.Signals, twi
 @pytest.mark.parametrize(
     ("number", "ignored"),
     [
-        # What a shell does to that which a script starts with &.
+        # A shell does this to that which a script starts with &.
         *((one, (signal.SIGINT, signal.SIGQUIT)) for one in (signal.SIGTERM, signal.SIGHUP)),
         (signal.SIGTERM, (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)),
         (signal.SIGQUIT, (signal.SIGINT, signal.SIGTERM)),

@@ -107,3 +107,19 @@ void emit_write_finish(const emit_parts_t* parts, const char* linear, const char
   emit_write_values(out, finish, &scope);
   emit_write_stores(out, finish, &scope);
 }
+
+tbk_status_t emit_launch_parts(const emit_parts_t* parts, const tbk_operand_set_t* operands,
+                               emit_space_t space, emit_launch_t* out, tbk_error_t* error) {
+  const tbk_tensor_t* tensors[EMIT_POINTERS];
+  space.tensors = tensors;
+  space.output_count = parts->first_map;
+  space.is_reduction = true;
+  space.has_coordinates = emit_reduction_has_coordinates(parts->reduction);
+  space.numbers = operands->numbers;
+  space.number_count = parts->reduction->map->number_count;
+  space.hash = out->hash != 0 ? out->hash : tbk_reduction_hash(parts->reduction);
+  for (int32_t k = 0; k < parts->pointers.count; k++)
+    tensors[k] =
+        k < parts->first_map ? operands->outputs[k] : operands->inputs[k - parts->first_map];
+  return emit_make_launch(&parts->pointers, &space, out, error);
+}

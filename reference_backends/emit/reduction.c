@@ -27,25 +27,14 @@ static tbk_status_t launch(const void* arguments, size_t set, const emit_limits_
   const tbk_operand_set_t* operands = args->sets[set];
   emit_parts_t parts;
   emit_find_parts(args->reduction, EMIT_OUTER, &parts);
-  const tbk_tensor_t* tensors[EMIT_POINTERS];
-  const emit_space_t space = {
-      .tensors = tensors,
-      .sizes = operands->outputs[0]->sizes,
-      .rank = operands->outputs[0]->rank,
-      .inner_sizes = operands->inner_sizes,
-      .inner_rank = (int32_t)operands->inner_rank,
-      .output_count = parts.first_map,
-      .most_words = limits->most_words,
-      .is_bound = limits->is_bound,
-      .is_reduction = true,
-      .has_coordinates = emit_reduction_has_coordinates(args->reduction),
-      .index_bits = args->index_bits,
-      .numbers = operands->numbers,
-      .number_count = args->reduction->map->number_count,
-      .hash = out->hash != 0 ? out->hash : tbk_reduction_hash(args->reduction)};
-  for (int32_t k = 0; k < parts.pointers.count; k++)
-    tensors[k] = k < parts.first_map ? operands->outputs[k] : operands->inputs[k - parts.first_map];
-  return emit_make_launch(&parts.pointers, &space, out, error);
+  const emit_space_t space = {.sizes = operands->outputs[0]->sizes,
+                              .rank = operands->outputs[0]->rank,
+                              .inner_sizes = operands->inner_sizes,
+                              .inner_rank = (int32_t)operands->inner_rank,
+                              .most_words = limits->most_words,
+                              .is_bound = limits->is_bound,
+                              .index_bits = args->index_bits};
+  return emit_launch_parts(&parts, operands, space, out, error);
 }
 
 /* Combines elements number 0 to `turns` of an item into "s"; `element` is which one a number means. */

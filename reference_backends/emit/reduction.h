@@ -20,6 +20,9 @@ typedef struct emit_parts {
 
 /* Finds the pointers; what finish reads and writes is found by `finish`. */
 void emit_find_parts(const tbk_reduction_t* reduction, emit_access_t finish, emit_parts_t* out);
+/* Makes the launch of one set. `space` has sizes, ranks, limits and the width of indices; the rest is found here. */
+tbk_status_t emit_launch_parts(const emit_parts_t* parts, const tbk_operand_set_t* operands,
+                               emit_space_t space, emit_launch_t* out, tbk_error_t* error);
 bool emit_reduction_has_coordinates(const tbk_reduction_t* reduction);
 bool emit_reduction_has_double(const tbk_reduction_t* reduction);
 

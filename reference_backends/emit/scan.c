@@ -36,25 +36,14 @@ static tbk_status_t launch(const void* arguments, size_t set, const emit_limits_
   const tbk_tensor_t* shape = operands->outputs[0];
   emit_parts_t parts;
   emit_find_parts(args->reduction, EMIT_BOTH, &parts);
-  const tbk_tensor_t* tensors[EMIT_POINTERS];
-  const emit_space_t space = {
-      .tensors = tensors,
-      .sizes = shape->sizes,
-      .rank = shape->rank - 1,
-      .inner_sizes = shape->sizes + shape->rank - 1,
-      .inner_rank = 1,
-      .output_count = parts.first_map,
-      .most_words = limits->most_words,
-      .is_bound = limits->is_bound,
-      .is_reduction = true,
-      .has_coordinates = emit_reduction_has_coordinates(args->reduction),
-      .index_bits = args->index_bits,
-      .numbers = operands->numbers,
-      .number_count = args->reduction->map->number_count,
-      .hash = out->hash != 0 ? out->hash : tbk_reduction_hash(args->reduction)};
-  for (int32_t k = 0; k < parts.pointers.count; k++)
-    tensors[k] = k < parts.first_map ? operands->outputs[k] : operands->inputs[k - parts.first_map];
-  tbk_status_t status = emit_make_launch(&parts.pointers, &space, out, error);
+  const emit_space_t space = {.sizes = shape->sizes,
+                              .rank = shape->rank - 1,
+                              .inner_sizes = shape->sizes + shape->rank - 1,
+                              .inner_rank = 1,
+                              .most_words = limits->most_words,
+                              .is_bound = limits->is_bound,
+                              .index_bits = args->index_bits};
+  tbk_status_t status = emit_launch_parts(&parts, operands, space, out, error);
   if (status != TBK_OK) return status;
   const size_t used = strlen(out->name);
   snprintf(out->name + used, sizeof out->name - used, is_reversed(args) ? "-back" : "-scan");

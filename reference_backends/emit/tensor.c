@@ -8,7 +8,7 @@
 
 #include "inside.h"
 
-/* Whether all elements lie inside the storage. Nothing is divided: of a list this is asked hundreds of times. */
+/* Tells whether all elements lie inside the storage. It divides nothing: of a list this is asked hundreds of times. */
 static bool lies_inside(const emit_view_t* view, uint64_t storage_bytes) {
   int64_t low = view->offset, high = view->offset, reach;
   uint64_t end_bytes;

@@ -341,7 +341,7 @@ using List = at::TensorList;
 using Number = const at::Scalar&;
 using Numbers = at::ArrayRef<at::Scalar>;
 
-/// What may stand behind the first list, as in a schema.
+/// Lists what may stand behind the first list, as in a schema.
 constexpr struct {
   const char* arguments;
   void (*add)(torch::Library& library, const char* name, const Kernel& kernel);

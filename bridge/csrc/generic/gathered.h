@@ -7,7 +7,7 @@
 
 namespace tbk::generic {
 
-/// What a launch of a generic kernel consists of, besides its program. Borrows it all.
+/// Holds what a launch of a generic kernel consists of, besides its program. Borrows it all.
 struct Gathered {
   c10::DeviceIndex device;
   c10::ArrayRef<const tbk_tensor_t*> tensors;  ///< Of one set after the other, outputs first.

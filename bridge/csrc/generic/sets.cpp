@@ -12,7 +12,7 @@
 namespace tbk::generic {
 namespace {
 
-// What operands step by: from place to place, or not at all.
+// Operands step from place to place, or not at all.
 constexpr int64_t kStep = 1, kStay = 0;
 constexpr size_t kTensorsOfMost = 4;
 // Stands first in the keys of lists, where others have a dtype.

@@ -19,7 +19,7 @@ typedef long double sim_number_t;
 
 enum { SIM_TILE = 128, SIM_STEPS = 96, SIM_DEPTH = 16, SIM_VARIABLES = 26 };
 
-/* How sums, products, quotients and roots are computed. Integers wrap around. float64 is rounded by each of them: two
+/* Says how sums, products, quotients and roots are computed. Integers wrap. float64 is rounded by each of them: two
  * roundings, of long double and then of double, may differ from one. Whatever is narrower is rounded once, when stored. */
 typedef enum sim_arithmetic { SIM_WIDE, SIM_DOUBLE, SIM_WHOLE } sim_arithmetic_t;
 

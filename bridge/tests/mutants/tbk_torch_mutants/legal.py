@@ -175,7 +175,7 @@ def _without(*names: str) -> Callable[[], None]:
 
 @legal("wide_statistics")
 def _() -> None:
-    # What is kept of halves for the gradient is float32, as on CUDA.
+    # It keeps float32 of halves for the gradient, as CUDA does.
 
     def widen(made: Any, *_: Any) -> Any:
         result, *kept = made
