@@ -257,7 +257,8 @@ at::Tensor& is_number(const at::Tensor& elements, const at::Scalar& test, bool a
 /// The base is a tensor of the host, which takes part in the dtype as the number does.
 at::Tensor& power_of_number(const at::Scalar& self, const at::Tensor& exponent, at::Tensor& out) {
   using Op = at::_ops::pow_Scalar_out;
-  if (!may_be_made({&exponent, &out}) || self.isComplex() || !at::isFloatingType(out.scalar_type()))
+  if (!may_be_made({&exponent, &out}) ||
+      !at::isFloatingType(c10::toRealValueType(out.scalar_type())))
     return on_host<Op>(self, exponent, out);
   const Composition whole;
   at::native::resize_output(out, exponent.sizes());  // to contiguous strides, as PyTorch does here

@@ -20,9 +20,12 @@ bool is_plain(const at::Tensor& tensor) {
          !tensor._is_zerotensor();
 }
 
-/// Returns whether an INT64 or a double holds it.
+/// Returns whether an INT64 or a double holds it, or two of these.
+bool is_number(const c10::IValue& value) {
+  return value.isScalar() && value.toScalar().type() != at::kUInt64;
+}
 bool is_real(const c10::IValue& value) {
-  return value.isScalar() && !value.isComplexDouble() && value.toScalar().type() != at::kUInt64;
+  return is_number(value) && !value.isComplexDouble();
 }
 
 bool holds(const Condition& condition, const c10::IValue& value) {

@@ -8,10 +8,12 @@
 #include <generic/formula.h>
 #include <generic/host_number.h>
 #include <generic/launch.h>
+#include <generic/parts.h>
 #include <generic/pointwise.h>
 #include <generic/pointwise_call.h>
 
 #include <algorithm>
+#include <list>
 
 namespace tbk::generic {
 namespace {
@@ -66,7 +68,7 @@ class Call {
   bool gather_numbers() {
     for (int i = 0; i < 4 && row_.numbers[i] >= 0; i++) {
       const c10::IValue& value = argument(row_.numbers[i]);
-      if (!is_real(value)) return false;
+      if (row_.complex == nullptr ? !is_real(value) : !is_number(value)) return false;
       numbers_.push_back(value.toScalar());
       if ((row_.promoting >> i & 1) != 0) wrapped_.push_back(wrapped_number(numbers_.back()));
     }
@@ -104,11 +106,12 @@ class Call {
     return row_.rule == DtypeRule::kSelf || row_.rule == DtypeRule::kSame;
   }
 
-  /// Returns whether programs load and store these dtypes: PyTorch also casts to and from complex and unsigned ones.
+  /// Returns whether programs load and store these dtypes: PyTorch also casts to and from unsigned ones.
   bool are_of_programs() const {
-    if (computed_in(types_.out) == at::ScalarType::Undefined) return false;
+    if (parts_computed_in(types_.out) == at::ScalarType::Undefined) return false;
     return std::all_of(tensors_.begin(), tensors_.end(), [](const at::Tensor& tensor) {
-      return !is_ours(tensor) || computed_in(tensor.scalar_type()) != at::ScalarType::Undefined;
+      const at::ScalarType dtype = tensor.scalar_type();
+      return !is_ours(tensor) || parts_computed_in(dtype) != at::ScalarType::Undefined;
     });
   }
 
@@ -134,6 +137,7 @@ class Call {
 
   /// Returns whether PyTorch writes a result of that dtype there.
   bool takes_output() const {
+    if (has_real_result()) return types_.out == new_dtype();
     switch (row_.rule) {
       case DtypeRule::kPredicate:
         return types_.out == at::kBool;
@@ -179,7 +183,7 @@ class Call {
     }
     if (!are_of_programs() || !takes_dtypes()) return false;
     const at::ScalarType computed = computed_in(types_.common);
-    if (formula_of(row_, computed) == nullptr) return false;
+    if (!has_formula(row_, types_.common)) return false;
     const bool divides = (row_.flags & kDividesIntegers) != 0;
     if (divides && (computed == at::kInt || computed == at::kLong) && !divides_by_none())
       return false;
@@ -199,8 +203,16 @@ class Call {
   }
 
   at::ScalarType new_dtype() const {
-    const bool is_bool = row_.rule == DtypeRule::kCompare || row_.rule == DtypeRule::kPredicate;
-    return is_bool ? at::kBool : types_.common;
+    if (is_truth()) return at::kBool;
+    return has_real_result() ? part_dtype(types_.common) : types_.common;
+  }
+  bool is_truth() const {
+    return row_.rule == DtypeRule::kCompare || row_.rule == DtypeRule::kPredicate;
+  }
+  /// Returns whether the row makes real numbers of complex ones, which PyTorch casts to nothing else.
+  bool has_real_result() const {
+    return has_parts(types_.common) && row_.complex != nullptr && row_.complex->imaginary < 0 &&
+           !is_truth();
   }
 
   /// PyTorch raises for the others, or computes what no dtype of ours holds.
@@ -234,19 +246,36 @@ class Call {
     const at::DimVector sizes(iterator_.shape().rbegin(), iterator_.shape().rend());
     Launch launch(device_, sizes);
     int operand = 0;
-    launch.output(out, strides(operand++, out));
+    add_parts(out, operand++, [&](const auto& part, auto along) { launch.output(part, along); });
     for (const at::Tensor& tensor : tensors_)
-      if (is_ours(tensor)) launch.input(tensor, strides(operand++, tensor));
-    const at::ScalarType computed = computed_in(types_.common);
+      if (is_ours(tensor))
+        add_parts(tensor, operand++,
+                  [&](const auto& part, auto along) { launch.input(part, along); });
     const bool is_exact = (row_.flags & kExactNumbers) != 0;
     for (const at::Tensor& tensor : tensors_)
-      if (!is_ours(tensor))
-        launch.number(bits_of(value_of(tensor), types_.common, computed, is_exact));
+      if (!is_ours(tensor)) add_number(launch, value_of(tensor), is_exact);
     for (size_t i = 0; i < numbers_.size(); i++) {
       const bool is_rounded = (row_.promoting >> i & 1) != 0 && !is_exact;
-      launch.number(bits_of(numbers_[i], types_.common, computed, !is_rounded));
+      add_number(launch, numbers_[i], !is_rounded);
     }
     return launch.pointwise(*program);
+  }
+
+  template <class Add>
+  void add_parts(const at::Tensor& tensor, int operand, Add add) {
+    if (!has_parts(tensor.scalar_type())) return add(tensor, strides(operand, tensor));
+    const Parts& parts = parts_.emplace_back(tensor);
+    add(parts.real, strides(operand, parts.real));
+    add(parts.imaginary, strides(operand, parts.imaginary));
+  }
+
+  void add_number(Launch& launch, const at::Scalar& number, bool is_exact) const {
+    if (!has_parts(types_.common))
+      return launch.number(bits_of(number, types_.common, computed_in(types_.common), is_exact));
+    const at::ScalarType computed = parts_computed_in(types_.common);
+    const c10::complex<double> value = number.toComplexDouble();
+    launch.number(bits_in(computed, value.real()));
+    launch.number(bits_in(computed, value.imag()));
   }
 
   /// In elements, the last dimension last; the iterator has bytes, the last dimension first.
@@ -265,6 +294,7 @@ class Call {
   c10::SmallVector<at::Tensor, 4> tensors_, wrapped_;
   c10::SmallVector<at::Scalar, 4> numbers_;
   at::Tensor written_;
+  std::list<Parts> parts_;  // what is launched keeps their addresses
   Types types_{};
   at::TensorIterator iterator_;
 };

@@ -10,12 +10,14 @@ namespace tbk::generic {
 
 /// One step of a formula. Nodes stand in order: each names earlier ones.
 enum class NodeKind : uint8_t {
-  kTensor,    ///< Tensor argument `index` of the row, cast to the dtype that is computed in.
-  kNumber,    ///< Number argument `index` of the row, cast to the dtype that is computed in.
-  kLiteral,   ///< `literal`, in the dtype that is computed in.
-  kOpcode,    ///< TBK_OPCODE_... `index` of `operands`.
-  kTruth,     ///< Operand 0 as a BOOL.
-  kCompute,   ///< Operand 0, a BOOL, cast to the dtype that is computed in.
+  kTensor,           ///< Tensor argument `index` of the row, cast to the dtype that is computed in.
+  kNumber,           ///< Number argument `index` of the row, cast to the dtype that is computed in.
+  kTensorImaginary,  ///< The imaginary part of kTensor, which is the real one then. 0 of one that has none.
+  kNumberImaginary,  ///< The same of kNumber.
+  kLiteral,          ///< `literal`, in the dtype that is computed in.
+  kOpcode,           ///< TBK_OPCODE_... `index` of `operands`.
+  kTruth,            ///< Operand 0 as a BOOL.
+  kCompute,          ///< Operand 0, a BOOL, cast to the dtype that is computed in.
   kRounded,   ///< Operand 0 as the dtype of the call holds it, in the dtype that is computed in.
   kLeast,     ///< The least number: -infinity, or the least of the integers of the result.
   kGreatest,  ///< The greatest.
@@ -32,6 +34,13 @@ struct Node {
 struct Formula {
   const Node* nodes;
   uint16_t count;  ///< 0: not for this kind of number; the last node is the result.
+};
+
+/// Of complex numbers, in nodes that compute with their parts.
+struct ComplexFormula {
+  const Node* nodes;
+  uint16_t count;
+  int16_t real, imaginary;  ///< Places of the result's parts; -1: it is real, or a BOOL.
 };
 
 /// How the dtypes of a call follow from those of its operands.
@@ -99,6 +108,7 @@ struct Row {
   const Formula* truth;
   const Formula* integer;
   const Formula* real;
+  const ComplexFormula* complex;  ///< The same for complex numbers.
 };
 
 /// All rows, sorted by overload.
