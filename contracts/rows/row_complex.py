@@ -29,7 +29,24 @@ from row_operands import arguments
 from row_spec import CLASSES, Row
 
 Tensor = torch.Tensor
-PARTS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 0.1, -1e-3, 1e-7, 7.3, -20.5, 88.0, -100.25, 1e4, 1e10]
+PARTS = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -2.5,
+    3.0,
+    0.1,
+    -1e-3,
+    1e-7,
+    7.3,
+    -20.5,
+    88.0,
+    -100.25,
+    1e4,
+    1e10,
+]
 FEW_PARTS = [0.0, -0.0, 1.0, -2.5, 0.3, 30.0]
 NUMBERS: list[Any] = [2, 0.3, -1.7, 1 - 2j, 0.5j]
 
@@ -141,7 +158,7 @@ def finite_operands(given: Sequence[Any], want: Tensor) -> Tensor:
 
 
 def is_close(row: Row, made: Values, want: Tensor) -> Tensor:
-    """Returns where two results are the same as far as the row's class for complex numbers demands it.
+    """Returns where two results are the same as far as the row's class demands it.
 
     A part is held to the size of the whole: that is what a sum of products keeps.
     """
@@ -175,7 +192,9 @@ def complex_calls(row: Row, dtype: torch.dtype) -> Iterator[list[Any]]:
     """Yields calls of a row with its tensors in one complex dtype, and with one of them real."""
     places = [name for name in row.tensors if name not in row.apart]
     few = values(dtype, few=len(places) > 1)
-    for chosen, bare in itertools.product(numbers(row), [None, *places] if len(places) > 1 else [None]):
+    for chosen, bare in itertools.product(
+        numbers(row), [None, *places] if len(places) > 1 else [None]
+    ):
         given: dict[str, Any] = dict(chosen)
         for place, name in enumerate(places):
             value = few.reshape([-1 if place == each else 1 for each in range(len(places))])

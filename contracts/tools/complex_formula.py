@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read a formula of complex numbers into nodes of real ones: each complex value is two of them.
 
-The syntax is that of row_formula.py. Arguments are complex, constants are real, and what real(),
-imag(), abs() and angle() give is; `+`, `-`, `*`, `/`, `==`, `!=` and `where` take both kinds. Of a complex
-operand a function is that of complex.yml, of real ones an opcode: exp(z) is made of exp(real(z)).
+The syntax is that of row_formula.py. Arguments are complex, constants are real, and what
+real(), imag(), abs() and angle() give is; `+`, `-`, `*`, `/`, `==`, `!=` and `where` take both
+kinds. Of a complex operand a function is that of complex.yml, of real ones an opcode: exp(z) is
+made of exp(real(z)).
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ class ComplexReader:
             return value
         return Pair(self.parts.compute(value), self.parts.literal(0.0))
 
-    def binary(self, name: str, left: Value, right: Value) -> Value:
+    def binary(self, name: str, left: Value, right: Value) -> Value:  # noqa: PLR0911  a flat switch
         if isinstance(left, int) and isinstance(right, int):
             return self.parts.opcode(name, [left, right])
         if name in ("MUL", "DIV") and isinstance(right, int):
@@ -191,29 +192,41 @@ class ComplexReader:
 
     def call(self, name: str, arguments: list[ast.expr]) -> Value:
         if name == "given":
-            if len(arguments) != 2 or not isinstance(arguments[0], ast.Name):
-                raise FormulaError("given takes the name of an argument and what stands for it")
-            return self.value(arguments[arguments[0].id in self.parts.absent])
+            return self.given(arguments)
         values = [self.value(one) for one in arguments]
-        if name in ("real", "imag") and len(values) == 1:
-            pair = self.pair(values[0])
-            return pair.real if name == "real" else pair.imaginary
-        if name == "complex" and len(values) == 2:
-            real, imaginary = (self.real(one) for one in values)
-            return Pair(real, imaginary)
-        if name == "truth" and len(values) == 1:
-            return self.truth(values[0])
-        if name == "number" and len(values) == 1 and isinstance(values[0], int):
-            return self.parts.compute(values[0])
-        if name == "where" and len(values) == 3:
-            return self.where(self.truth(values[0]), values[1], values[2])
-        is_real = not any(isinstance(one, Pair) for one in values)
+        own = self.own(name, values)
+        if own is not None:
+            return own
         is_opcode = name.upper() in self.parts.language.opcodes and name == name.lower()
-        if is_real and is_opcode and name not in self.parts.language.functions:
-            return self.parts.opcode(name.upper(), [self.real(one) for one in values])
-        if name in self.of_complex or name in self.parts.language.functions:
+        is_complex = any(isinstance(one, Pair) for one in values)
+        of_here = name in self.of_complex and (is_complex or not is_opcode)
+        if of_here or name in self.parts.language.functions:
             return self.function(name, values)
+        if is_opcode:
+            return self.parts.opcode(name.upper(), [self.real(one) for one in values])
         raise FormulaError(f"no function {name} of {len(arguments)} operands")
+
+    def given(self, arguments: list[ast.expr]) -> Value:
+        if len(arguments) != 2 or not isinstance(arguments[0], ast.Name):
+            raise FormulaError("given takes the name of an argument and what stands for it")
+        return self.value(arguments[arguments[0].id in self.parts.absent])
+
+    def own(self, name: str, values: list[Value]) -> Value | None:  # noqa: PLR0911  a flat switch
+        """Returns what a function gives that is neither an opcode nor one of a file."""
+        match name, values:
+            case "real", [one]:
+                return self.pair(one).real
+            case "imag", [one]:
+                return self.pair(one).imaginary
+            case "complex", [one, other]:
+                return Pair(self.real(one), self.real(other))
+            case "truth", [one]:
+                return self.truth(one)
+            case "number", [int() as one]:
+                return self.parts.compute(one)
+            case "where", [condition, yes, no]:
+                return self.where(self.truth(condition), yes, no)
+        return None
 
     def real(self, value: Value) -> int:
         if isinstance(value, Pair):

@@ -12,14 +12,16 @@ import math
 import sys
 from pathlib import Path
 
-from generated import generate
 from complex_formula import ComplexFormula
+from generated import generate
 from row_formula import KINDS, Formula, Node
 from row_spec import CONDITIONS, Row, load_rows
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TARGET = Path("bridge") / "csrc" / "generic" / "pointwise_rows.cpp"
 FORM = {"function": "kFunction", "in_place": "kInPlace", "out": "kOut"}
+# What the table calls nodes that read an argument.
+ARGUMENTS = {"kTensor": "T", "kTensorImaginary": "TI", "kNumber": "N", "kNumberImaginary": "NI"}
 WIDTH = 100
 HEAD = """\
 // SPDX-FileCopyrightText: the tbk authors
@@ -72,14 +74,10 @@ def literal(text: str) -> str:
 def node(one: Node, row: Row) -> str:
     """Returns a node; names become places in the row's lists."""
     match one.kind:
-        case "kTensor":
-            return f"T({row.tensors.index(one.name)})"
-        case "kNumber":
-            return f"N({row.numbers.index(one.name)})"
-        case "kTensorImaginary":
-            return f"TI({row.tensors.index(one.name)})"
-        case "kNumberImaginary":
-            return f"NI({row.numbers.index(one.name)})"
+        case "kTensor" | "kTensorImaginary":
+            return f"{ARGUMENTS[one.kind]}({row.tensors.index(one.name)})"
+        case "kNumber" | "kNumberImaginary":
+            return f"{ARGUMENTS[one.kind]}({row.numbers.index(one.name)})"
         case "kLiteral":
             return f"L({literal(one.literal)})"
         case "kOpcode":

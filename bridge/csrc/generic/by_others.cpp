@@ -9,6 +9,7 @@
 #include <ATen/ops/binary_cross_entropy_ops.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/channel_shuffle_ops.h>
+#include <ATen/ops/complex.h>
 #include <ATen/ops/complex_ops.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/equal_ops.h>
@@ -20,6 +21,7 @@
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/log_sigmoid_backward_ops.h>
 #include <ATen/ops/log_sigmoid_forward_ops.h>
+#include <ATen/ops/polar_ops.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/pow_ops.h>
 #include <ATen/ops/renorm_ops.h>
@@ -210,6 +212,18 @@ at::Tensor& complex(const at::Tensor& real, const at::Tensor& imaginary, at::Ten
   return out;
 }
 
+at::Tensor& polar(const at::Tensor& size, const at::Tensor& angle, at::Tensor& out) {
+  using Op = at::_ops::polar_out;
+  if (!may_be_made({&size, &angle, &out}) || !are_real({&size, &angle}) ||
+      out.scalar_type() != at::toComplexType(size.scalar_type()) ||
+      !at::are_expandable(size.sizes(), angle.sizes()) || !is_apart(out, {&size, &angle}))
+    return on_host<Op>(size, angle, out);
+  const Composition whole;
+  at::complex_out(out, size.mul(angle.cos()), size.mul(angle.sin()));
+  count_served<Op>(Route::composed, out);
+  return out;
+}
+
 /// Returns whether PyTorch looks for such elements among others.
 bool are_among(at::ScalarType dtype) {
   return dtype != at::kBool && !at::isComplexType(dtype);
@@ -300,6 +314,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("channel_shuffle", channel_shuffle);
   m.impl("linalg_cross.out", cross);
   m.impl("complex.out", complex);
+  m.impl("polar.out", polar);
   m.impl("isin.Tensor_Tensor_out", is_in);
   m.impl("isin.Tensor_Scalar_out", is_number);
   m.impl("pow.Scalar_out", power_of_number);

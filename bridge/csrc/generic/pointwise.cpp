@@ -101,8 +101,8 @@ constexpr std::string_view kByHand[] = {"mse_loss",       "add.Tensor",
 /// What PyTorch makes of other operators, whose results have other strides than TensorIterator's: those
 /// operators come here.
 constexpr std::string_view kLeftToPyTorch[] = {
-    "huber_loss_backward", "masked_fill.Scalar", "masked_fill.Tensor",     "mse_loss_backward",
-    "pow.Scalar",          "pow.Scalar_out",     "smooth_l1_loss_backward"};
+    "conj_physical_",    "huber_loss_backward", "masked_fill.Scalar", "masked_fill.Tensor",
+    "mse_loss_backward", "pow.Scalar",          "pow.Scalar_out",     "smooth_l1_loss_backward"};
 
 bool is_among(std::string_view overload, c10::ArrayRef<std::string_view> list) {
   return std::find(list.begin(), list.end(), overload) != list.end();

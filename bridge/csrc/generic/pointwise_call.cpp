@@ -4,6 +4,7 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/native/TypeProperties.h>
+#include <aten/empty.h>
 #include <aten/operands.h>
 #include <generic/formula.h>
 #include <generic/host_number.h>
@@ -225,12 +226,20 @@ class Call {
   /// PyTorch itself finds the sizes, strides and memory format of the result, and what is wrong with
   /// sizes, overlaps and devices: what its own kernels do for every device. Numbers are of no size.
   void build() {
+    if (!written_.defined() && has_real_result() && (row_.flags & kContiguousReal) != 0)
+      written_ = empty_on(device_, tensors_[0].sizes(), types_.out);
     at::TensorIteratorConfig config;
     config.check_all_same_dtype(false).add_output(written_);
-    for (at::Tensor& tensor : tensors_)
-      if (is_ours(tensor)) config.add_const_input(tensor);
+    for (size_t i = 0; i < tensors_.size(); i++)
+      if (const at::Tensor& tensor = tensors_[place(i)]; is_ours(tensor))
+        config.add_const_input(tensor);
     if (!written_.defined()) config.declare_static_dtype(types_.out);
     iterator_.build(config);
+  }
+
+  /// Returns which tensor the iterator has as its input `i`.
+  size_t place(size_t i) const {
+    return (row_.flags & kSecondFirst) != 0 ? tensors_.size() - 1 - i : i;
   }
 
   bool launch() {
@@ -245,11 +254,10 @@ class Call {
     const Program* program = program_of(row_, types_);
     const at::DimVector sizes(iterator_.shape().rbegin(), iterator_.shape().rend());
     Launch launch(device_, sizes);
-    int operand = 0;
-    add_parts(out, operand++, [&](const auto& part, auto along) { launch.output(part, along); });
-    for (const at::Tensor& tensor : tensors_)
-      if (is_ours(tensor))
-        add_parts(tensor, operand++,
+    add_parts(out, 0, [&](const auto& part, auto along) { launch.output(part, along); });
+    for (size_t i = 0; i < tensors_.size(); i++)
+      if (is_ours(tensors_[i]))
+        add_parts(tensors_[i], operand_of(i),
                   [&](const auto& part, auto along) { launch.input(part, along); });
     const bool is_exact = (row_.flags & kExactNumbers) != 0;
     for (const at::Tensor& tensor : tensors_)
@@ -259,6 +267,14 @@ class Call {
       add_number(launch, numbers_[i], !is_rounded);
     }
     return launch.pointwise(*program);
+  }
+
+  /// Returns which operand of the iterator a tensor is; numbers are none, the output is the first.
+  int operand_of(size_t tensor) const {
+    int operand = 1;
+    for (size_t i = 0; place(i) != tensor; i++)
+      operand += is_ours(tensors_[place(i)]) ? 1 : 0;
+    return operand;
   }
 
   template <class Add>

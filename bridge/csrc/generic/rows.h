@@ -78,6 +78,8 @@ struct Condition {
 /// a tensor or number that takes part is a truth value. kRefusesHalf: PyTorch's CPU raises for what is
 /// computed in half precision. kRefusesIntegerRatio: PyTorch raises where all tensors but the first are integers
 /// or truth values. kSameOutput: PyTorch raises for an output of another dtype than the result.
+/// kContiguousReal: a new tensor of real numbers, made of complex ones, has contiguous strides.
+/// kSecondFirst: PyTorch's kernel reads the second of two tensors first, whose strides count more then.
 enum : uint8_t {
   kDividesIntegers = 1,
   kExactNumbers = 2,
@@ -85,6 +87,8 @@ enum : uint8_t {
   kRefusesHalf = 8,
   kRefusesIntegerRatio = 16,
   kSameOutput = 32,
+  kContiguousReal = 64,
+  kSecondFirst = 128,
 };
 
 /// What a call of an overload comes to. Of several rows of one overload the first stands for a call
