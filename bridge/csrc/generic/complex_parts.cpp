@@ -1,9 +1,15 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/ops/view_as_real.h>
 #include <c10/util/Exception.h>
 #include <generic/complex_parts.h>
 
 namespace tbk::generic {
+
+at::Tensor as_reals(const at::Tensor& tensor) {
+  const bool is_bare = !tensor.is_conj() && !tensor.is_neg();
+  return is_pair(tensor.scalar_type()) && is_bare ? at::view_as_real(tensor) : tensor;
+}
 
 Pair plus(ProgramBuilder& b, Pair x, Pair y) {
   return {b.apply(TBK_OPCODE_ADD, {x.real, y.real}),

@@ -3,7 +3,7 @@
 // Complex numbers as pairs of real ones: no program and no kernel knows them.
 #pragma once
 
-#include <ATen/core/TensorBase.h>
+#include <ATen/core/Tensor.h>
 #include <generic/program.h>
 #include <tbk/tbk_arguments.h>
 
@@ -26,6 +26,10 @@ inline tbk_tensor_t part_of(tbk_tensor_t description, int64_t part) {
   description.offset = 2 * description.offset + part;
   return description;
 }
+
+/// Returns a complex tensor as one of real numbers, of which the last dimension is both parts; `tensor` itself where
+/// it is another one, or has pending signs.
+at::Tensor as_reals(const at::Tensor& tensor);
 
 /// Stands for a complex value of a program.
 struct Pair {
