@@ -30,6 +30,7 @@
 #include <ATen/ops/where.h>
 #include <aten/operands.h>
 #include <generic/apart.h>
+#include <generic/complex_parts.h>
 #include <generic/host_number.h>
 #include <torch/library.h>
 
@@ -148,16 +149,16 @@ at::Tensor cross_entropy_backward(const at::Tensor& gradient, const at::Tensor& 
 bool equal(const at::Tensor& self, const at::Tensor& other) {
   using Op = at::_ops::equal;
   if (!may_be_made({&self, &other}) || self.scalar_type() != other.scalar_type() ||
-      self.is_complex())
+      self.scalar_type() == at::kComplexHalf)
     return on_host<Op>(self, other);
   if (self.sizes() != other.sizes()) return false;
-  return made<Op>([&] { return self.eq(other).all(); }).item<bool>();
+  return made<Op>([&] { return as_reals(self).eq(as_reals(other)).all(); }).item<bool>();
 }
 
 at::Tensor trace(const at::Tensor& self) {
   using Op = at::_ops::trace;
-  if (!may_be_made({&self}) || self.dim() != 2 || self.is_complex() ||
-      self.scalar_type() == at::kBool)
+  const at::ScalarType dtype = self.scalar_type();
+  if (!may_be_made({&self}) || self.dim() != 2 || dtype == at::kComplexHalf || dtype == at::kBool)
     return on_host<Op>(self);
   return made<Op>([&] { return self.diagonal().sum(); });
 }

@@ -8,6 +8,7 @@
 #include <ATen/ops/tril_ops.h>
 #include <ATen/ops/triu_ops.h>
 #include <aten/operands.h>
+#include <generic/complex_parts.h>
 #include <generic/composition.h>
 #include <generic/dtypes.h>
 #include <generic/host_number.h>
@@ -22,7 +23,8 @@ namespace {
 
 bool is_written(const at::Tensor& out) {
   return is_open(Route::generic) && is_ours(out) && out.layout() == at::kStrided && !out.is_neg() &&
-         computed_in(out.scalar_type()) != at::ScalarType::Undefined &&
+         !out.is_conj() &&
+         computed_in(part_dtype(out.scalar_type())) != at::ScalarType::Undefined &&
          at::has_internal_overlap(out) == at::MemOverlap::No &&
          offers_pointwise(out.device().index());
 }
@@ -95,8 +97,8 @@ bool is_real_number(const at::Scalar& number) {
 bool range_into(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
                 const at::Tensor& out) {
   const at::ScalarType dtype = out.scalar_type();
-  if (!is_written(out) || dtype == at::kBool || !is_real_number(start) || !is_real_number(end) ||
-      !is_real_number(step))
+  if (!is_written(out) || dtype == at::kBool || at::isComplexType(dtype) ||
+      !is_real_number(start) || !is_real_number(end) || !is_real_number(step))
     return false;
   const int64_t count = range_count(start, end, step, dtype);
   const bool is_whole = at::isIntegralType(dtype, /*includeBool=*/false);
@@ -178,13 +180,17 @@ const Program* triangle_program(Triangle of, at::ScalarType dtype) {
     const Cell cell = cell_of(b);
     const Value beyond = b.apply(TBK_OPCODE_SUB, {cell.column, cell.row});
     const Value diagonal = b.number(at::kLong);
-    if (of == Triangle::kOnes)
-      return b.result(b.cast(b.apply(TBK_OPCODE_EQ, {beyond, diagonal}), dtype));
+    const at::ScalarType part = part_dtype(dtype), computed = computed_in(part);
+    const Value zero = b.constant(0, computed);
+    if (of == Triangle::kOnes) {
+      b.result(b.cast(b.apply(TBK_OPCODE_EQ, {beyond, diagonal}), part));
+      if (is_pair(dtype)) b.result(zero);
+      return;
+    }
     const uint16_t opcode = of == Triangle::kLower ? TBK_OPCODE_LE : TBK_OPCODE_GE;
     const Value stays = b.apply(opcode, {beyond, diagonal});
-    const at::ScalarType computed = computed_in(dtype);
-    const Value value = b.cast(b.input(dtype), computed), zero = b.constant(0, computed);
-    b.result(b.cast(b.apply(TBK_OPCODE_SELECT, {stays, value, zero}), dtype));
+    for (int i = 0; i < (is_pair(dtype) ? 2 : 1); i++)
+      b.result(b.cast(b.select(stays, b.cast(b.input(part), computed), zero), part));
   });
 }
 
@@ -201,7 +207,7 @@ bool triangle_into(const at::Tensor& self, Triangle of, int64_t diagonal, const 
 /// An output that is the input is one exactly.
 bool is_cut(const at::Tensor& self, const at::Tensor& out) {
   return is_written(out) && is_ours(self) && self.device() == out.device() &&
-         self.layout() == at::kStrided && !self.is_neg() && self.dim() >= 2 &&
+         self.layout() == at::kStrided && !self.is_neg() && !self.is_conj() && self.dim() >= 2 &&
          self.scalar_type() == out.scalar_type() && self.sizes() == out.sizes() &&
          (!out.is_alias_of(self) ||
           (self.storage_offset() == out.storage_offset() && self.strides() == out.strides()));

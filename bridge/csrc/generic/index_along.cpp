@@ -107,7 +107,8 @@ bool fill_into(at::Tensor& self, int64_t dim, const at::Tensor& index, const at:
 at::Tensor& index_fill_scalar(at::Tensor& self, int64_t dim, const at::Tensor& index,
                               const at::Scalar& value) {
   using Op = at::_ops::index_fill__int_Scalar;
-  const bool may_be = is_open(Route::generic) && are_plain({&self, &index}) && !value.isComplex();
+  const bool may_be = is_open(Route::generic) && are_plain({&self, &index}) &&
+                      (!value.isComplex() || self.is_complex());
   const bool is_served =
       may_be &&
       fill_into(self, dim, index, number_of(value, self.device().index(), self.scalar_type()));

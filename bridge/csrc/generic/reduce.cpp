@@ -8,6 +8,7 @@
 #include <aten/fallback.h>
 #include <aten/operands.h>
 #include <aten/routes.h>
+#include <generic/complex_parts.h>
 #include <generic/reduce.h>
 #include <torch/library.h>
 
@@ -159,7 +160,8 @@ class Call {
     const c10::IValue& value = argument(size_t{0});
     if (!value.isTensor() || !is_ours(value.toTensor())) return false;
     self_ = value.toTensor();
-    if (self_.layout() != at::kStrided || self_.is_neg() || self_.is_nested() || self_.dim() > 64)
+    if (self_.layout() != at::kStrided || self_.is_neg() || self_.is_conj() || self_.is_nested() ||
+        self_.dim() > 64)
       return false;
     keepdim_ = row_.keepdim != kNone && argument(row_.keepdim).toBool();
     if (row_.is_out)
@@ -175,14 +177,22 @@ class Call {
       as_ = argument(row_.dtype).toScalarType();
     else if (at::isIntegralType(own, /*includeBool=*/true))
       as_ = of_integer();
-    const bool is_real = row_.dtypes == Dtypes::kReal || row_.dtypes == Dtypes::kFloat;
-    if (is_real && !at::isFloatingType(as_)) return false;
+    if (!is_computed()) return false;
     outs_.assign(static_cast<size_t>(row_.outputs), as_);
+    if (is_norm(recipe_) || is_deviation(recipe_)) outs_[0] = part_dtype(as_);
     if (row_.dtypes == Dtypes::kTruth) outs_[0] = own == at::kByte ? own : at::kBool;
     if (row_.dtypes == Dtypes::kPlace) outs_.back() = at::kLong;
     for (size_t i = 0; i < outputs_.size(); i++)
       if (!is_output(outputs_[i], outs_[i])) return false;
     return true;
+  }
+
+  /// Whether the row has a meaning for the dtype that is computed in.
+  bool is_computed() const {
+    if (row_.dtypes == Dtypes::kReal && is_pair(as_))
+      return !is_norm(recipe_) || self_.is_complex();  // PyTorch raises
+    const bool is_real = row_.dtypes == Dtypes::kReal || row_.dtypes == Dtypes::kFloat;
+    return !is_real || at::isFloatingType(as_);
   }
 
   at::ScalarType of_integer() const {
@@ -193,7 +203,7 @@ class Call {
 
   bool is_output(const at::Tensor& out, at::ScalarType dtype) const {
     return is_ours(out) && out.device() == self_.device() && out.scalar_type() == dtype &&
-           !out.is_alias_of(self_) && !out.is_neg() &&
+           !out.is_alias_of(self_) && !out.is_neg() && !out.is_conj() &&
            at::has_internal_overlap(out) == at::MemOverlap::No;
   }
 
@@ -258,6 +268,7 @@ class Call {
 
   bool launch(const Reduced& reduced) {
     if (outputs_[0].numel() > 0 && !launch_on_device(reduced)) return false;
+    if (row_.dtype != kNone) warn_of_lost_parts(self_.scalar_type(), as_);
     torch::jit::drop(*stack_, count_);
     for (at::Tensor& out : outputs_)
       torch::jit::push(*stack_, std::move(out));
@@ -269,7 +280,7 @@ class Call {
     for (const at::Tensor& out : outputs_)
       launch.output(out, reduced.result_strides(out, keepdim_));
     launch.input(self_, reduced.strides(self_));
-    if (number_.has_value()) launch.number(bits_in(computed_in(as_), *number_));
+    if (number_.has_value()) launch.number(bits_in(computed_in(part_dtype(as_)), *number_));
     return launch.reduce(*reduction_);
   }
 
