@@ -18,6 +18,11 @@ inline at::ScalarType part_dtype(at::ScalarType dtype) {
   return is_pair(dtype) ? c10::toRealValueType(dtype) : dtype;
 }
 
+/// Returns the dtype in which a value or its parts are computed with; Undefined where none will do.
+inline at::ScalarType part_computed_in(at::ScalarType dtype) {
+  return computed_in(part_dtype(dtype));
+}
+
 /// Returns the real parts (0) or the imaginary ones (1) of what `description` says: they lie side by side in
 /// memory. Its strides, which it borrows, are to be doubled by the caller.
 inline tbk_tensor_t part_of(tbk_tensor_t description, int64_t part) {

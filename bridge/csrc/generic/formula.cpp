@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <c10/util/Exception.h>
 #include <c10/util/hash.h>
+#include <generic/complex_parts.h>
 #include <generic/formula.h>
-#include <generic/parts.h>
 
 #include <limits>
 #include <mutex>
@@ -56,7 +56,7 @@ Limits limits_of(at::ScalarType dtype) {
 class Writer {
  public:
   Writer(const Row& row, const Types& types)
-      : row_(row), types_(types), computed_(parts_computed_in(types.common)) {}
+      : row_(row), types_(types), computed_(part_computed_in(types.common)) {}
 
   const Program* write(const Formula& formula) {
     declare();
@@ -87,8 +87,8 @@ class Writer {
   void store(Value result) {
     if (!is_result_bool(row_.rule)) result = builder_.cast(result, part_dtype(types_.common));
     builder_.result(builder_.cast(result, part_dtype(types_.out)));
-    const bool lacks_imaginary = !has_parts(types_.common) || is_result_bool(row_.rule);
-    if (has_parts(types_.out) && lacks_imaginary)
+    const bool lacks_imaginary = !is_pair(types_.common) || is_result_bool(row_.rule);
+    if (is_pair(types_.out) && lacks_imaginary)
       builder_.result(builder_.cast(builder_.constant(0, computed_in(part_dtype(types_.out))),
                                     part_dtype(types_.out)));
   }
@@ -111,9 +111,9 @@ class Writer {
       return;
     }
     tensors_[tensor] = settled(loaded, tensor);
-    if (has_parts(dtype))
+    if (is_pair(dtype))
       imaginary_tensors_[tensor] = settled(builder_.input(part_dtype(dtype)), tensor);
-    else if (has_parts(types_.common))
+    else if (is_pair(types_.common))
       imaginary_tensors_[tensor] = literal(0);
   }
 
@@ -129,7 +129,7 @@ class Writer {
 
   Value number(Value& imaginary) {
     const Value real = builder_.cast(builder_.number(number_dtype(computed_)), computed_);
-    if (has_parts(types_.common)) imaginary = builder_.number(computed_);
+    if (is_pair(types_.common)) imaginary = builder_.number(computed_);
     return real;
   }
 
@@ -218,7 +218,7 @@ Programs& programs() {
 }  // namespace
 
 bool has_formula(const Row& row, at::ScalarType common) {
-  if (has_parts(common)) return row.complex != nullptr;
+  if (is_pair(common)) return row.complex != nullptr;
   return formula_of(row, computed_in(common)) != nullptr;
 }
 
@@ -242,7 +242,7 @@ const Program* program_of(const Row& row, const Types& types) {
   std::lock_guard<std::mutex> guard(programs().lock);
   const Program*& program = programs().of[{&row, types}];
   if (program == nullptr)
-    program = has_parts(types.common)
+    program = is_pair(types.common)
                   ? Writer(row, types).write(*row.complex)
                   : Writer(row, types).write(*formula_of(row, computed_in(types.common)));
   return program;

@@ -3,8 +3,8 @@
 #include <ATen/Dispatch_v2.h>
 #include <ATen/ScalarOps.h>
 #include <c10/core/DynamicCast.h>
+#include <generic/complex_parts.h>
 #include <generic/host_number.h>
-#include <generic/parts.h>
 #include <generic/program.h>
 
 #include <cmath>
@@ -87,7 +87,7 @@ at::Scalar value_of(const at::Tensor& number) {
 }
 
 bool fits(const at::Scalar& value, at::ScalarType dtype, bool is_checked) {
-  if (has_parts(dtype)) {
+  if (is_pair(dtype)) {
     const c10::complex<double> number = value.toComplexDouble();
     return !(is_checked && value.isBoolean()) && fits_real(number.real(), part_dtype(dtype)) &&
            fits_real(number.imag(), part_dtype(dtype));

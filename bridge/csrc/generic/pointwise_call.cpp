@@ -6,15 +6,14 @@
 #include <ATen/native/TypeProperties.h>
 #include <aten/empty.h>
 #include <aten/operands.h>
+#include <generic/complex_parts.h>
 #include <generic/formula.h>
 #include <generic/host_number.h>
 #include <generic/launch.h>
-#include <generic/parts.h>
 #include <generic/pointwise.h>
 #include <generic/pointwise_call.h>
 
 #include <algorithm>
-#include <list>
 
 namespace tbk::generic {
 namespace {
@@ -109,10 +108,10 @@ class Call {
 
   /// Returns whether programs load and store these dtypes: PyTorch also casts to and from unsigned ones.
   bool are_of_programs() const {
-    if (parts_computed_in(types_.out) == at::ScalarType::Undefined) return false;
+    if (part_computed_in(types_.out) == at::ScalarType::Undefined) return false;
     return std::all_of(tensors_.begin(), tensors_.end(), [](const at::Tensor& tensor) {
       const at::ScalarType dtype = tensor.scalar_type();
-      return !is_ours(tensor) || parts_computed_in(dtype) != at::ScalarType::Undefined;
+      return !is_ours(tensor) || part_computed_in(dtype) != at::ScalarType::Undefined;
     });
   }
 
@@ -212,7 +211,7 @@ class Call {
   }
   /// Returns whether the row makes real numbers of complex ones, which PyTorch casts to nothing else.
   bool has_real_result() const {
-    return has_parts(types_.common) && row_.complex != nullptr && row_.complex->imaginary < 0 &&
+    return is_pair(types_.common) && row_.complex != nullptr && row_.complex->imaginary < 0 &&
            !is_truth();
   }
 
@@ -254,11 +253,9 @@ class Call {
     const Program* program = program_of(row_, types_);
     const at::DimVector sizes(iterator_.shape().rbegin(), iterator_.shape().rend());
     Launch launch(device_, sizes);
-    add_parts(out, 0, [&](const auto& part, auto along) { launch.output(part, along); });
+    launch.output(out, strides(0, out));
     for (size_t i = 0; i < tensors_.size(); i++)
-      if (is_ours(tensors_[i]))
-        add_parts(tensors_[i], operand_of(i),
-                  [&](const auto& part, auto along) { launch.input(part, along); });
+      if (is_ours(tensors_[i])) launch.input(tensors_[i], strides(operand_of(i), tensors_[i]));
     const bool is_exact = (row_.flags & kExactNumbers) != 0;
     for (const at::Tensor& tensor : tensors_)
       if (!is_ours(tensor)) add_number(launch, value_of(tensor), is_exact);
@@ -277,18 +274,10 @@ class Call {
     return operand;
   }
 
-  template <class Add>
-  void add_parts(const at::Tensor& tensor, int operand, Add add) {
-    if (!has_parts(tensor.scalar_type())) return add(tensor, strides(operand, tensor));
-    const Parts& parts = parts_.emplace_back(tensor);
-    add(parts.real, strides(operand, parts.real));
-    add(parts.imaginary, strides(operand, parts.imaginary));
-  }
-
   void add_number(Launch& launch, const at::Scalar& number, bool is_exact) const {
-    if (!has_parts(types_.common))
+    if (!is_pair(types_.common))
       return launch.number(bits_of(number, types_.common, computed_in(types_.common), is_exact));
-    const at::ScalarType computed = parts_computed_in(types_.common);
+    const at::ScalarType computed = part_computed_in(types_.common);
     const c10::complex<double> value = number.toComplexDouble();
     launch.number(bits_in(computed, value.real()));
     launch.number(bits_in(computed, value.imag()));
@@ -310,7 +299,6 @@ class Call {
   c10::SmallVector<at::Tensor, 4> tensors_, wrapped_;
   c10::SmallVector<at::Scalar, 4> numbers_;
   at::Tensor written_;
-  std::list<Parts> parts_;  // what is launched keeps their addresses
   Types types_{};
   at::TensorIterator iterator_;
 };

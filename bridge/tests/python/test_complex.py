@@ -176,7 +176,7 @@ LEARNED: dict[str, Call] = {
     "a product": lambda x, y: x * y, "a quotient": lambda x, y: x / (y + 3),
     "a size": lambda x, y: (x + y).abs(), "an angle": lambda x, y: (x * y + 2).angle(),
     "exponentials": lambda x, y: (x.exp() * y.sin()).tanh(),
-    "a conjugate": lambda x, y: x.conj() * y, "a sigmoid": lambda x, y: (x * y).sigmoid(),
+    "a conjugate": lambda x, y: x.conj() * y, "a sigmoid": lambda x, y: (x * y * 0.25).sigmoid(),
     "a power": lambda x, y: (x + 2) ** y, "a sign": lambda x, y: (x + y).sgn(),
     "a logarithm": lambda x, y: (x + 3).log() * y, "a root": lambda x, y: (x + 3).sqrt() + y,
 }  # fmt: skip
