@@ -167,10 +167,6 @@ const Reduction* PairMaker::make(Recipe recipe) {
       return folded(TBK_OPCODE_ADD, magnitude(), 0);
     case Recipe::kNorm2:
       return root_of_squares();
-    case Recipe::kNormMost:
-      return folded(TBK_OPCODE_MAX, magnitude(), 0);
-    case Recipe::kNormLeast:
-      return folded(TBK_OPCODE_MIN, magnitude(), std::numeric_limits<double>::infinity());
     case Recipe::kNormP:
       return power();
     default:

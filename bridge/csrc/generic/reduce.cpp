@@ -138,11 +138,15 @@ class Call {
     const Reduced reduced(self_, mask_);
     if (!settle_numbers(reduced.count()) || (reduced.count() == 0 && needs_elements(recipe_)))
       return false;
+    if (is_of_extreme_size_) take_sizes();
     reduction_ = reduction_of(recipe_, self_.scalar_type(), as_, outs_[0]);
     return reduction_ != nullptr && make_outputs(reduced) && launch(reduced);
   }
   c10::DeviceIndex device() const {
     return self_.device().index();
+  }
+  Route route() const {
+    return is_of_extreme_size_ ? Route::composed : Route::generic;
   }
   at::ScalarType result_dtype() const {
     return outs_[0];
@@ -249,12 +253,21 @@ class Call {
       number = order.isNone() ? 2.0 : order.toScalar().toDouble();
       // Of one number that is its size, which no power can make infinite.
       recipe_ = elements == 1 && number != 0 ? Recipe::kNorm1 : norm_of(number);
+      is_of_extreme_size_ = is_pair(as_) && std::isinf(number);
+      if (is_of_extreme_size_ && !is_open(route())) return false;
       if (elements == 0 && number < 0) return false;
     }
     const bool has_number =
         recipe_ == Recipe::kMean || recipe_ == Recipe::kNormP || is_deviation(recipe_);
     if (has_number) number_ = number;
     return true;
+  }
+
+  /// Gradients ask which elements have that size, and have it from abs: no other formula may stand for it here.
+  void take_sizes() {
+    const Composition part;
+    self_ = self_.to(as_).abs();
+    as_ = self_.scalar_type();
   }
 
   bool make_outputs(const Reduced& reduced) {
@@ -295,6 +308,7 @@ class Call {
   c10::SmallVector<at::ScalarType, 2> outs_;
   c10::SmallVector<at::Tensor, 2> outputs_;
   std::optional<double> number_;
+  bool is_of_extreme_size_ = false;  ///< Of complex numbers.
   const Reduction* reduction_ = nullptr;
 };
 
@@ -310,8 +324,7 @@ class Reduce final : public c10::OperatorKernel {
   void run(const c10::OperatorHandle& op, Stack* stack) {
     if (is_open(Route::generic)) {
       Call call(row_, op, stack);
-      if (call.run())
-        return count_call(counter_, Route::generic, call.device(), call.result_dtype());
+      if (call.run()) return count_call(counter_, call.route(), call.device(), call.result_dtype());
     }
     cpu_fallback(op, stack);
   }
