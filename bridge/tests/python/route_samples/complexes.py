@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from route_samples.sample import Sample, of, real
+from route_samples.sample import Sample, of, real, written
 
 Tensor = torch.Tensor
 
@@ -23,6 +23,14 @@ def flags() -> Tensor:
 
 
 FACTORS: dict[str, Any] = {"beta": 0.5 - 2j, "alpha": 1.5 + 1j}
+PAIR_ELEMENTS: dict[str, Sample] = {
+    "two": of(lambda x, y: [x * y, x / (y + 3), torch.add(x, y, alpha=2 - 1j), x == y],
+              pairs(5, 5), pairs(5, 5, seed=4).t()),
+    "alone": of(lambda x: [x.exp(), x.abs(), x.sqrt(), x.isnan()], pairs(4, 3)),
+    "in place": written(lambda x, y: x.mul_(y), pairs(5, 5), pairs(5, 5, seed=4).t()),
+    "with reals": of(lambda x, y: [x * y, y + 2j, torch.polar(y.abs(), y)], pairs(5, 5),
+                     real(5, 1)),
+}  # fmt: skip
 PAIR_SUMS: dict[str, Sample] = {
     "sums": of(lambda x: [x.sum(0), x.mean(-1), x.sum(dtype=torch.complex128)], pairs(4, 6)),
     "products": of(lambda x: [x.prod(0), x.prod()], pairs(3, 4)),
@@ -47,5 +55,6 @@ PAIR_MOVES: dict[str, Sample] = {
     "nonzero": of(torch.nonzero, flags().flip(0)),
 }  # fmt: skip
 FAMILIES = {
-    "pairs, summed": PAIR_SUMS, "pairs, multiplied": PAIR_PRODUCTS, "pairs, moved": PAIR_MOVES,
+    "pairs, by element": PAIR_ELEMENTS, "pairs, summed": PAIR_SUMS,
+    "pairs, multiplied": PAIR_PRODUCTS, "pairs, moved": PAIR_MOVES,
 }  # fmt: skip

@@ -12,7 +12,6 @@ from torch.nn import functional as nnf
 from route_samples.sample import Place, Sample, Tensor, learned, of, positive, real, whole, written
 
 NAN = torch.tensor([1.0, float("nan"), -2.0, float("inf"), -float("inf"), 0.0])
-PAIRS = torch.complex(real(5, 5, seed=4), real(5, 5, seed=5))
 ROW, SQUARE, TURNED = real(5, seed=1), real(5, 5), real(5, 5, seed=2).t()
 
 
@@ -40,10 +39,6 @@ POINTWISE: dict[str, Sample] = {
     "half": of(lambda x, y: x * y + 1, real(9, dtype=torch.float16), positive(9)),
     "brain": of(lambda x: (x + 0.1).sigmoid(), real(9, dtype=torch.bfloat16)),
     "promotion": of(lambda x, y: x + y, whole(5, 5), ROW),
-    "complex": of(lambda x, y: [x * y, x / y, torch.add(x, y, alpha=2 - 1j), x.exp(), x.abs()],
-                  PAIRS, PAIRS.t() + 3),
-    "complex in place": written(lambda x, y: x.mul_(y), PAIRS, PAIRS.t() + 1),
-    "complex and real": of(lambda x, y: [x * y, y + 2j, torch.polar(y.abs(), y)], PAIRS, TURNED),
     "truth": of(lambda x, y: (x > y) ^ (x != 0), whole(5, 5), whole(5, 5, seed=1)),
     "comparisons": of(lambda x, y: [x < y, x <= y, x == y, x >= y, x > y, x != y],
                       whole(6, 6, below=3), whole(6, 6, below=3, seed=1)),
