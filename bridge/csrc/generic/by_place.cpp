@@ -7,6 +7,7 @@
 #include <ATen/ops/linspace_ops.h>
 #include <ATen/ops/tril_ops.h>
 #include <ATen/ops/triu_ops.h>
+#include <aten/empty.h>
 #include <aten/operands.h>
 #include <generic/complex_parts.h>
 #include <generic/composition.h>
@@ -153,9 +154,32 @@ bool space_into(const at::Scalar& start, const at::Scalar& end, int64_t steps,
   return launch.pointwise(*sequence_program(of, stepped, dtype));
 }
 
+/// Between complex numbers each part has a space of its own.
+bool pair_space_into(const at::Scalar& start, const at::Scalar& end, int64_t steps,
+                     const at::Tensor& out) {
+  if (!is_open(Route::composed) || start.isBoolean() || end.isBoolean() || steps < 0) return false;
+  const Composition whole;
+  if (!is_written(out)) return false;
+  const auto from = start.toComplexDouble(), to = end.toComplexDouble();
+  const at::ScalarType part = part_dtype(out.scalar_type());
+  const at::Tensor real = empty_on(out.device().index(), {steps}, part);
+  const at::Tensor imaginary = empty_on(out.device().index(), {steps}, part);
+  if (!space_into(from.real(), to.real(), steps, real) ||
+      !space_into(from.imag(), to.imag(), steps, imaginary) || !can_be_line(out, steps))
+    return false;
+  const at::Tensor parts = as_reals(out);
+  parts.select(-1, 0).copy_(real.view(out.sizes()));
+  parts.select(-1, 1).copy_(imaginary.view(out.sizes()));
+  return true;
+}
+
 at::Tensor& linspace(const at::Scalar& start, const at::Scalar& end, int64_t steps,
                      at::Tensor& out) {
   using Op = at::_ops::linspace_out;
+  if (is_pair(out.scalar_type())) {
+    const bool is_served = pair_space_into(start, end, steps, out);
+    return served_or_on_host<Op>(is_served, Route::composed, out, start, end, steps, out);
+  }
   if (counted<Op>(space_into(start, end, steps, out), out)) return out;
   return on_host<Op>(start, end, steps, out);
 }

@@ -33,6 +33,12 @@ CALLS: dict[str, tuple[Call, tuple[int, ...]]] = {
     "tril in place": (lambda x: x.clone().tril_(1), (4, 5)),
     "triu": (lambda x: x.mT.triu(-1), (4, 5)),
     "eye": (lambda x: torch.eye(3, 4, dtype=x.dtype, device=x.device), (1,)),
+    "a space": (
+        lambda x: torch.linspace(1 - 2j, 3 + 1j, 7, dtype=x.dtype, device=x.device), (1,)),
+    "a space of real ends": (
+        lambda x: torch.linspace(-1, 3.5, 8, dtype=x.dtype, device=x.device), (1,)),
+    "a space of one": (lambda x: torch.linspace(1j, 3, 1, dtype=x.dtype, device=x.device), (1,)),
+    "a space of none": (lambda x: torch.linspace(1j, 3, 0, dtype=x.dtype, device=x.device), (1,)),
     "trace": (torch.trace, (4, 5)),
     "nonzero": (torch.nonzero, (4, 5)),
     "nonzero by dimension": (lambda x: torch.nonzero(x, as_tuple=True), (4, 5)),
