@@ -175,7 +175,7 @@ at::Tensor channel_shuffle(const at::Tensor& self, int64_t groups) {
 
 at::Tensor& cross(const at::Tensor& self, const at::Tensor& other, int64_t dim, at::Tensor& out) {
   using Op = at::_ops::linalg_cross_out;
-  if (!may_be_made({&self, &other, &out}) || out.is_complex() || self.scalar_type() == at::kBool ||
+  if (!may_be_made({&self, &other, &out}) || self.scalar_type() == at::kBool ||
       self.scalar_type() != other.scalar_type() || out.scalar_type() != self.scalar_type() ||
       out.sizes() != at::IntArrayRef(at::infer_size_dimvector(self.sizes(), other.sizes())))
     return on_host<Op>(self, other, dim, out);

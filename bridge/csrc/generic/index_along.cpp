@@ -45,8 +45,7 @@ std::optional<Writing> sliced(const char* operation, const at::Tensor& self, int
 /// PyTorch raises for other numbers, or computes what it makes of them.
 bool is_factor(const at::Scalar& alpha, at::ScalarType dtype) {
   if (!fits(alpha, dtype, /*is_checked=*/false)) return false;
-  if (dtype == at::kBool || at::isComplexType(dtype) || alpha.isBoolean() || alpha.isComplex())
-    return alpha.equal(1);
+  if (dtype == at::kBool || dtype == at::kComplexHalf || alpha.isBoolean()) return alpha.equal(1);
   return !alpha.isFloatingPoint() || !at::isIntegralType(dtype, /*includeBool=*/true);
 }
 

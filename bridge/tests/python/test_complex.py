@@ -117,6 +117,12 @@ MIXED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "a resolved conjugate": lambda x, _: x.conj().resolve_conj(),
     "masked": lambda x, y: x.masked_fill(y > 0, 1 - 2j),
     "without infinities": lambda x, y: (x / y.gt(0)).nan_to_num(0.5, 3.0, -3.0).real,
+    "a cross product": lambda x, _: torch.linalg.cross(x[:, :3], x[:, 3:]),
+    "added by index": lambda x, y: x.index_add(
+        0, torch.tensor([2, 0, 2], device=x.device), x[:3] * y[:3], alpha=1 - 2j
+    ),
+    "an outer product": lambda x, y: torch.einsum("i,j->ij", x[0], y[1].to(x.dtype)),
+    "a covariance": lambda x, _: x.cov(),
     "polar": lambda x, y: torch.polar(x.abs(), y),
 }
 
