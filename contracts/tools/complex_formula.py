@@ -69,8 +69,8 @@ class ComplexReader:
         if isinstance(result, int):
             pruned = prune(self.parts.nodes, result)
             return ComplexFormula(pruned.nodes, len(pruned.nodes) - 1, -1, pruned.is_truth)
-        nodes, places = prune_all(self.parts.nodes, (result.real, result.imaginary))
-        return ComplexFormula(nodes, *places, is_truth=False)
+        nodes, (real, imaginary) = prune_all(self.parts.nodes, (result.real, result.imaginary))
+        return ComplexFormula(nodes, real, imaginary, is_truth=False)
 
     def body(self, text: str) -> Value:
         try:
@@ -143,9 +143,11 @@ class ComplexReader:
         if isinstance(left, int) and isinstance(right, int):
             return self.parts.opcode(name, [left, right])
         if name in ("MUL", "DIV") and isinstance(right, int):
-            return self.each(lambda one: self.parts.opcode(name, [one, right]), left)
+            factor = right
+            return self.each(lambda one: self.parts.opcode(name, [one, factor]), left)
         if name == "MUL" and isinstance(left, int):
-            return self.each(lambda one: self.parts.opcode(name, [left, one]), right)
+            factor = left
+            return self.each(lambda one: self.parts.opcode(name, [factor, one]), right)
         if name == "ADD" and isinstance(left, int):
             left, right = right, left
         match name:

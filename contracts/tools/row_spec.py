@@ -265,7 +265,8 @@ def check_entry(entry: Mapping[str, Any]) -> None:
     for key in entry:
         if key not in KEYS:
             raise SpecError(f"no key is called {key}")
-    for key, words in ("rule", RULES), ("class", CLASSES), ("complex_class", CLASSES):
+    classes = tuple(CLASSES)
+    for key, words in ("rule", RULES), ("class", classes), ("complex_class", classes):
         if entry.get(key, entry.get("class")) not in words:
             raise SpecError(f"{key} is one of {', '.join(words)}")
     for key, words in ("flags", FLAGS), ("forms", FORMS), ("open", OPEN), ("complex_open", OPEN):
