@@ -304,7 +304,8 @@ def load_rows(root: Path) -> list[Row]:
     """Returns all rows below contracts/, sorted by overload; rows of one overload as they stand."""
     schemas = read_yaml(root / SPEC / "schemas.yml")
     opcodes = load_opcodes(root / "include" / "tbk" / "tbk_opcodes.h")
-    of_complex = functions(read_yaml(root / SPEC / "complex.yml"))
+    shared = root / SPEC / "complex.yml"
+    of_complex = functions(read_yaml(shared)) if shared.exists() else {}
     rows: list[Row] = []
     for path in families(root):
         file = read_yaml(path)

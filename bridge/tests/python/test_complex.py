@@ -213,8 +213,11 @@ def test_lists_of_complex_tensors(backend: DeviceModule, device: torch.device) -
 def test_infinities_keep_to_their_parts(backend: DeviceModule, device: torch.device) -> None:
     inf, nan = torch.inf, torch.nan
     x = torch.tensor([complex(inf, 1), complex(nan, -2), complex(0.0, -inf), complex(-1, nan), 0j])
-    calls: list[Call] = [torch.neg, torch.abs, torch.isnan, torch.isinf, torch.isfinite, torch.conj_physical]
-    for call in [*calls, partial(torch.add, other=1), partial(torch.eq, other=x[0].item())]:
+    calls: list[Call] = [
+        torch.neg, torch.abs, torch.isnan, torch.isinf, torch.isfinite, torch.conj_physical,
+        partial(torch.add, other=1), partial(torch.eq, other=x[0].item()),
+    ]  # fmt: skip
+    for call in calls:
         check(call, [x], backend, device)
 
 
