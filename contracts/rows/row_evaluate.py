@@ -19,6 +19,7 @@ from row_spec import Row
 
 Tensor = torch.Tensor
 REAL = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+COMPLEX = {torch.complex64, torch.complex128}
 INTEGER = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 Compute = Mapping[torch.dtype, torch.dtype]
 # What a backend computes in.
@@ -28,9 +29,10 @@ COMPUTE: Compute = {
     torch.int32: torch.int32, torch.int64: torch.int64,
     torch.float16: torch.float32, torch.bfloat16: torch.float32,
     torch.float32: torch.float32, torch.float64: torch.float64,
+    torch.complex64: torch.float32, torch.complex128: torch.float64,  # each part
 }  # fmt: skip
 WIDE: Compute = {**COMPUTE, torch.float16: torch.float64, torch.bfloat16: torch.float64,
-        torch.float32: torch.float64}  # fmt: skip
+        torch.float32: torch.float64, torch.complex64: torch.float64}  # fmt: skip
 
 
 class NotForThisRow(Exception):  # noqa: N818  an answer, not a fault
@@ -153,13 +155,13 @@ def dtypes(row: Row, bound: Mapping[str, Any], compute: Compute) -> Dtypes:
         for one in (*tensors, *numbers):
             if isinstance(one, bool) or (isinstance(one, Tensor) and one.dtype is torch.bool):
                 raise NotForThisRow("PyTorch refuses truth values")
-    if "refuses_integer_ratio" in row.flags and all(one.dtype not in REAL for one in tensors[1:]):
+    if "refuses_integer_ratio" in row.flags and all(rank(one.dtype) < 2 for one in tensors[1:]):
         raise NotForThisRow("PyTorch refuses a ratio of integers")
     if row.rule == "same" and any(one.dtype != common for one in tensors):
         raise NotForThisRow("the tensors have more than one dtype")
     if row.rule in ("promote", "promote_to_float", "compare"):
         common = promote([*tensors, *numbers])
-    if row.rule == "promote_to_float" and common not in REAL:
+    if row.rule == "promote_to_float" and rank(common) < 2:
         common = torch.get_default_dtype()
     if "refuses_half" in row.flags and common in (torch.float16, torch.bfloat16):
         raise NotForThisRow("PyTorch refuses half precision")
@@ -174,7 +176,7 @@ def dtypes(row: Row, bound: Mapping[str, Any], compute: Compute) -> Dtypes:
 
 def holds_number(dtype: torch.dtype, value: Any) -> bool:
     """Returns whether an integer is none beyond the dtype's ends."""
-    if dtype in REAL or dtype is torch.bool:
+    if rank(dtype) != 1:
         return True
     return bool(torch.iinfo(dtype).min <= value <= torch.iinfo(dtype).max)
 
@@ -201,14 +203,16 @@ def promote(operands: list[Any]) -> torch.dtype:
     return found
 
 
-def number_dtype(number: bool | int | float) -> torch.dtype:
+def number_dtype(number: bool | int | float | complex) -> torch.dtype:
     """Returns the dtype that a number counts as where nothing else says one."""
+    if isinstance(number, complex):
+        return torch.promote_types(torch.get_default_dtype(), torch.complex64)
     if isinstance(number, bool):
         return torch.bool
     return torch.int64 if isinstance(number, int) else torch.get_default_dtype()
 
 
-def rank_of_number(number: bool | int | float) -> int:
+def rank_of_number(number: bool | int | float | complex) -> int:
     """Returns the kind of a number, as `rank` does."""
     return rank(number_dtype(number))
 

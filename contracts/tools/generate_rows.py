@@ -12,6 +12,7 @@ import math
 import sys
 from pathlib import Path
 
+from complex_formula import ComplexFormula
 from generated import generate
 from row_formula import KINDS, Formula, Node
 from row_spec import CONDITIONS, Row, load_rows
@@ -19,6 +20,8 @@ from row_spec import CONDITIONS, Row, load_rows
 ROOT = Path(__file__).resolve().parent.parent.parent
 TARGET = Path("bridge") / "csrc" / "generic" / "pointwise_rows.cpp"
 FORM = {"function": "kFunction", "in_place": "kInPlace", "out": "kOut"}
+# What the table calls nodes that read an argument.
+ARGUMENTS = {"kTensor": "T", "kTensorImaginary": "TI", "kNumber": "N", "kNumberImaginary": "NI"}
 WIDTH = 100
 HEAD = """\
 // SPDX-FileCopyrightText: the tbk authors
@@ -42,6 +45,8 @@ constexpr Node T(uint8_t index) { return {NodeKind::kTensor, index, {-1, -1, -1}
 constexpr Node N(uint8_t index) { return {NodeKind::kNumber, index, {-1, -1, -1}, 0}; }
 constexpr Node L(double value) { return {NodeKind::kLiteral, 0, {-1, -1, -1}, value}; }
 [[maybe_unused]] constexpr Node E(NodeKind kind) { return {kind, 0, {-1, -1, -1}, 0}; }
+constexpr Node TI(uint8_t index) { return {NodeKind::kTensorImaginary, index, {-1, -1, -1}, 0}; }
+constexpr Node NI(uint8_t index) { return {NodeKind::kNumberImaginary, index, {-1, -1, -1}, 0}; }
 constexpr Node K(NodeKind kind, int16_t of) { return {kind, 0, {of, -1, -1}, 0}; }
 constexpr Node O(uint8_t code, int16_t a, int16_t b = -1, int16_t c = -1) {
   return {NodeKind::kOpcode, code, {a, b, c}, 0};
@@ -69,10 +74,10 @@ def literal(text: str) -> str:
 def node(one: Node, row: Row) -> str:
     """Returns a node; names become places in the row's lists."""
     match one.kind:
-        case "kTensor":
-            return f"T({row.tensors.index(one.name)})"
-        case "kNumber":
-            return f"N({row.numbers.index(one.name)})"
+        case "kTensor" | "kTensorImaginary":
+            return f"{ARGUMENTS[one.kind]}({row.tensors.index(one.name)})"
+        case "kNumber" | "kNumberImaginary":
+            return f"{ARGUMENTS[one.kind]}({row.numbers.index(one.name)})"
         case "kLiteral":
             return f"L({literal(one.literal)})"
         case "kOpcode":
@@ -110,12 +115,23 @@ class Writer:
         if one is None:
             return "nullptr"
         parts = [node(step, row) for step in one.nodes]
-        key = " ".join(parts)
+        return self.named("f", " ".join(parts), parts, "Formula", f"{len(parts)}")
+
+    def complex_formula(self, one: ComplexFormula | None, row: Row) -> str:
+        """Returns the address of a formula of complex numbers."""
+        if one is None:
+            return "nullptr"
+        parts = [node(step, row) for step in one.nodes]
+        results = f"{len(parts)}, {one.real}, {one.imaginary}"
+        return self.named("z", f"{' '.join(parts)} {results}", parts, "ComplexFormula", results)
+
+    def named(self, letter: str, key: str, parts: list[str], kind: str, rest: str) -> str:
+        """Returns the address of what has these nodes, which is written where it is new."""
         if key not in self.known:
-            name = f"f{len(self.known)}"
+            name = f"{letter}{len(self.known)}"
             self.known[key] = name
             self.lines.append(wrap(f"const Node {name}_nodes[] = {{", parts, "};"))
-            self.lines.append(f"const Formula {name} = {{{name}_nodes, {len(parts)}}};")
+            self.lines.append(f"const {kind} {name} = {{{name}_nodes, {rest}}};")
         return f"&{self.known[key]}"
 
     def conditions(self, row: Row) -> tuple[str, int]:
@@ -144,12 +160,13 @@ class Writer:
         checked = tuple(one in row.checked for one in row.numbers)
         flags = " | ".join(upper_camel(flag) for flag in row.flags) or "0"
         formulas = ", ".join(self.formula(row.formulas.get(kind), row) for kind in KINDS)
+        of_complex = self.complex_formula(row.complex, row)
         return (
             f'    {{"{row.schema.name}", Form::{FORM[row.form]}, '
             f"DtypeRule::{upper_camel(row.rule)}, "
             f"{positions(row, row.tensors)}, {positions(row, row.numbers)}, "
             f"{bits(row.number_promotes)}, {bits(row.tensor_promotes)}, {bits(checked)}, {flags}, "
-            f"{name}, {count}, {formulas}}},"
+            f"{name}, {count}, {formulas}, {of_complex}}},"
         )
 
 

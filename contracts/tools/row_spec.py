@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from complex_formula import ComplexFormula, ComplexReader
 from row_formula import (
     KINDS,
     Formula,
@@ -38,15 +39,15 @@ CLASSES = {"exact": 0, "rounded": 4, "terms": 4, "elementary": 64, "special": 20
 # Where PyTorch is not to be matched; docs/operators-as-data.md has the reasons.
 OPEN = (
     "zero_sign", "overflow", "nan", "cancellation", "inexact", "float_constants", "minus_infinity",
-    "steps",
+    "steps", "not_finite",
 )  # fmt: skip
 FLAGS = (
     "divides_integers", "exact_numbers", "refuses_truth", "refuses_half", "refuses_integer_ratio",
-    "same_output",
+    "same_output", "contiguous_real", "second_first",
 )  # fmt: skip
 KEYS = {
     "of", "rule", "apart", "checked", "flags", "when", "class", "forms", "ignored", "numbers",
-    "open", *KINDS, "number", "any",
+    "open", *KINDS, "number", "any", "complex", "complex_class", "complex_open",
 }  # fmt: skip
 # What has to hold of an argument beside being equal to something.
 CONDITIONS = ("absent", "present", "not_negative", "positive", "not_negative_finite")
@@ -105,6 +106,7 @@ class Row:
         tuple[str, object], ...
     ]  # argument; "absent", "present", a text or an integer
     formulas: Mapping[str, Formula]  # by kind of number
+    complex: ComplexFormula | None
     entry: Mapping[str, Any]
 
     @property
@@ -164,6 +166,14 @@ class _Loader(yaml.SafeLoader):
         return mapping
 
 
+@dataclass(frozen=True)
+class Family:
+    """What the formulas of a file may name: `of_complex` are functions of complex operands."""
+
+    language: Language
+    of_complex: Mapping[str, tuple[tuple[str, ...], str]]
+
+
 def functions(file: Mapping[str, Any]) -> dict[str, tuple[tuple[str, ...], str]]:
     """Returns the functions that a family defines: `name(a, b): formula`."""
     made = {}
@@ -184,33 +194,46 @@ def texts(entry: Mapping[str, Any]) -> dict[str, str]:
     return made
 
 
+def all_texts(entry: Mapping[str, Any]) -> list[str]:
+    """Returns every formula of an entry."""
+    return [*texts(entry).values(), *([str(entry["complex"])] if "complex" in entry else [])]
+
+
 def one_row(
-    language: Language, entry: Mapping[str, Any], schema: Schema, form: str, absent: frozenset[str]
+    family: Family, entry: Mapping[str, Any], schema: Schema, form: str, absent: frozenset[str]
 ) -> Row:
     """Returns the row of one overload, where these optional arguments are absent."""
     said, known = texts(entry), {one.name: one for one in schema.arguments}
     when, apart = dict(entry.get("when", {})), frozenset(entry.get("apart", ()))
-    read = set().union(*(names_in(text) for text in said.values())) - absent
+    read = set().union(*(names_in(text) for text in all_texts(entry))) - absent
     tensors = tuple(n for n, one in known.items() if n in read and one.is_tensor)
     numbers = tuple(n for n, one in known.items() if n in read and not one.is_tensor)
     kinds = {name: "truth" if name in apart else "tensor" for name in tensors}
     kinds.update(dict.fromkeys(numbers, "number"))
     formulas = {}
     for kind, text in said.items():
-        formulas[kind] = Reader(language, kind, kinds, absent).read(text)
-        if formulas[kind].is_truth != (kind == "truth" or entry["rule"] in OF_TRUTH):
-            raise FormulaError(
-                f"{text!r} is {'a' if formulas[kind].is_truth else 'no'} truth value"
-            )
+        formulas[kind] = Reader(family.language, kind, kinds, absent).read(text)
+        want_truth(text, formulas[kind].is_truth, kind == "truth" or entry["rule"] in OF_TRUTH)
+    complex_formula = None
+    if "complex" in entry:
+        reader = ComplexReader(family.language, family.of_complex, kinds, absent)
+        complex_formula = reader.read(str(entry["complex"]))
+        want_truth(str(entry["complex"]), complex_formula.is_truth, entry["rule"] in OF_TRUTH)
     conditions: list[tuple[str, object]] = list(when.items())
     conditions += [(name, "absent") for name in known if name in absent]
     conditions += [(name, "present") for name, one in known.items()
                    if one.is_optional and name in read and name not in when]  # fmt: skip
     row = Row(schema, form, entry["rule"], entry["class"], tensors, numbers, apart,
               frozenset(entry.get("checked", ())), tuple(entry.get("flags", ())),
-              tuple(conditions), formulas, entry)  # fmt: skip
+              tuple(conditions), formulas, complex_formula, entry)  # fmt: skip
     check_row(row, absent)
     return row
+
+
+def want_truth(text: str, is_truth: bool, wanted: bool) -> None:
+    """Raises where a formula is a truth value and should be none, or the other way round."""
+    if is_truth != wanted:
+        raise FormulaError(f"{text!r} is {'a' if is_truth else 'no'} truth value")
 
 
 def check_row(row: Row, absent: frozenset[str]) -> None:
@@ -242,23 +265,24 @@ def check_entry(entry: Mapping[str, Any]) -> None:
     for key in entry:
         if key not in KEYS:
             raise SpecError(f"no key is called {key}")
-    for key, words in ("rule", RULES), ("class", tuple(CLASSES)):
-        if entry.get(key) not in words:
+    classes = tuple(CLASSES)
+    for key, words in ("rule", RULES), ("class", classes), ("complex_class", classes):
+        if entry.get(key, entry.get("class")) not in words:
             raise SpecError(f"{key} is one of {', '.join(words)}")
-    for key, words in ("flags", FLAGS), ("forms", FORMS), ("open", OPEN):
+    for key, words in ("flags", FLAGS), ("forms", FORMS), ("open", OPEN), ("complex_open", OPEN):
         for word in entry.get(key, ()):
             if word not in words:
                 raise SpecError(f"{key} are of {', '.join(words)}, not {word}")
-    if not texts(entry):
+    if not all_texts(entry):
         raise SpecError("no formula")
 
 
 def rows_of(
-    language: Language, entry: Mapping[str, Any], schemas: Mapping[str, Mapping[str, str]]
+    family: Family, entry: Mapping[str, Any], schemas: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Row]:
     """Yields the rows of an entry: for each overload, form, and choice of what is absent."""
     check_entry(entry)
-    optional = sorted(set().union(*(optional_in(text) for text in texts(entry).values())))
+    optional = sorted(set().union(*(optional_in(text) for text in all_texts(entry))))
     for name in entry["of"]:
         if name not in schemas:
             raise SpecError(f"{name} is not in schemas.yml; run contracts/rows/take_schemas.py")
@@ -268,7 +292,7 @@ def rows_of(
             schema = parse_schema(schemas[name][form])
             for left_out in itertools.product((False, True), repeat=len(optional)):
                 absent = frozenset(itertools.compress(optional, left_out))
-                yield one_row(language, entry, schema, form, absent)
+                yield one_row(family, entry, schema, form, absent)
 
 
 def families(root: Path) -> list[Path]:
@@ -280,13 +304,15 @@ def load_rows(root: Path) -> list[Row]:
     """Returns all rows below contracts/, sorted by overload; rows of one overload as they stand."""
     schemas = read_yaml(root / SPEC / "schemas.yml")
     opcodes = load_opcodes(root / "include" / "tbk" / "tbk_opcodes.h")
+    shared = root / SPEC / "complex.yml"
+    of_complex = functions(read_yaml(shared)) if shared.exists() else {}
     rows: list[Row] = []
     for path in families(root):
         file = read_yaml(path)
-        language = Language(opcodes, functions(file))
+        family = Family(Language(opcodes, functions(file)), of_complex)
         for entry in file["rows"]:
             try:
-                rows += rows_of(language, entry, schemas)
+                rows += rows_of(family, entry, schemas)
             except (SpecError, FormulaError) as error:
                 raise SpecError(f"{path.name}: {entry.get('of', entry)}: {error}") from error
     seen = set()

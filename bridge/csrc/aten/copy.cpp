@@ -6,6 +6,8 @@
 #include <aten/copy_device.h>
 #include <aten/copy_host.h>
 #include <aten/copy_layout.h>
+#include <generic/complex_copy.h>
+#include <generic/complex_parts.h>
 #include <runtime/backend.h>
 #include <torch/library.h>
 
@@ -65,6 +67,11 @@ void copy_changed(const at::Tensor& destination, const at::Tensor& source, Chang
     change.apply_(changed);
     return copy_stored(destination, changed, false);
   }
+  const bool is_here = destination.device() == source.device();
+  const bool is_apart = same_place(destination, source) || !may_overlap(destination, source);
+  if (is_here && is_apart &&
+      generic::copy_pairs(destination, source, {change.conjugate, change.negate}))
+    return generic::warn_of_lost_parts(source.scalar_type(), destination.scalar_type());
   if (!same_place(destination, source)) copy_stored(destination, source, false);
   change.apply_(destination);
 }

@@ -7,6 +7,8 @@
 #include <aten/copy_layout.h>
 #include <aten/empty.h>
 #include <aten/kernels.h>
+#include <generic/complex_copy.h>
+#include <generic/complex_parts.h>
 #include <runtime/backend.h>
 #include <runtime/event.h>
 #include <tbk/tbk_operators.h>
@@ -74,7 +76,8 @@ bool launch_copy(const at::Tensor& destination, const at::Tensor& source) {
 
 void copy_on_device(const at::Tensor& destination, const at::Tensor& source) {
   if (same_layout(destination, source)) return copy_bytes(destination, source);
-  if (launch_copy(destination, source)) return;
+  if (launch_copy(destination, source) || generic::copy_pairs(destination, source))
+    return generic::warn_of_lost_parts(source.scalar_type(), destination.scalar_type());
   if (const auto view = host_view(destination)) {
     synchronize(current_stream(destination.device().index()));
     view->copy_(*host_view(source));

@@ -224,14 +224,14 @@ bool dot_into(const at::Tensor& self, const at::Tensor& other, const at::Tensor&
   return launch_mm(out.device().index(), left.tensor, right.tensor, result.tensor);
 }
 
-/// dot, and vdot of numbers that are not complex, which is the same.
+/// dot, and vdot, which is the same of numbers that are not complex.
 template <class Op>
 at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
   const bool is_conjugated = std::is_same_v<Op, at::_ops::vdot> && self.is_complex();
-  if (self.dim() == 1 && other.dim() == 1 && self.size(0) == other.size(0) && is_ours(self) &&
-      !is_conjugated) {
+  if (self.dim() == 1 && other.dim() == 1 && self.size(0) == other.size(0) && is_ours(self)) {
+    const at::Tensor first = is_conjugated ? self.conj() : self;
     const at::Tensor out = empty_on(self.device().index(), {}, self.scalar_type());
-    if (dot_into(self, other, out) || generic::serve_product<Op>({self, other}, out)) return out;
+    if (dot_into(first, other, out) || generic::serve_product<Op>({first, other}, out)) return out;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, other);
 }

@@ -9,6 +9,7 @@
 #include <ATen/ops/binary_cross_entropy_ops.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/channel_shuffle_ops.h>
+#include <ATen/ops/complex.h>
 #include <ATen/ops/complex_ops.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/equal_ops.h>
@@ -20,6 +21,7 @@
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/log_sigmoid_backward_ops.h>
 #include <ATen/ops/log_sigmoid_forward_ops.h>
+#include <ATen/ops/polar_ops.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/pow_ops.h>
 #include <ATen/ops/renorm_ops.h>
@@ -28,6 +30,7 @@
 #include <ATen/ops/where.h>
 #include <aten/operands.h>
 #include <generic/apart.h>
+#include <generic/complex_parts.h>
 #include <generic/host_number.h>
 #include <torch/library.h>
 
@@ -146,16 +149,16 @@ at::Tensor cross_entropy_backward(const at::Tensor& gradient, const at::Tensor& 
 bool equal(const at::Tensor& self, const at::Tensor& other) {
   using Op = at::_ops::equal;
   if (!may_be_made({&self, &other}) || self.scalar_type() != other.scalar_type() ||
-      self.is_complex())
+      self.scalar_type() == at::kComplexHalf)
     return on_host<Op>(self, other);
   if (self.sizes() != other.sizes()) return false;
-  return made<Op>([&] { return self.eq(other).all(); }).item<bool>();
+  return made<Op>([&] { return as_reals(self).eq(as_reals(other)).all(); }).item<bool>();
 }
 
 at::Tensor trace(const at::Tensor& self) {
   using Op = at::_ops::trace;
-  if (!may_be_made({&self}) || self.dim() != 2 || self.is_complex() ||
-      self.scalar_type() == at::kBool)
+  const at::ScalarType dtype = self.scalar_type();
+  if (!may_be_made({&self}) || self.dim() != 2 || dtype == at::kComplexHalf || dtype == at::kBool)
     return on_host<Op>(self);
   return made<Op>([&] { return self.diagonal().sum(); });
 }
@@ -172,7 +175,7 @@ at::Tensor channel_shuffle(const at::Tensor& self, int64_t groups) {
 
 at::Tensor& cross(const at::Tensor& self, const at::Tensor& other, int64_t dim, at::Tensor& out) {
   using Op = at::_ops::linalg_cross_out;
-  if (!may_be_made({&self, &other, &out}) || out.is_complex() || self.scalar_type() == at::kBool ||
+  if (!may_be_made({&self, &other, &out}) || self.scalar_type() == at::kBool ||
       self.scalar_type() != other.scalar_type() || out.scalar_type() != self.scalar_type() ||
       out.sizes() != at::IntArrayRef(at::infer_size_dimvector(self.sizes(), other.sizes())))
     return on_host<Op>(self, other, dim, out);
@@ -206,6 +209,18 @@ at::Tensor& complex(const at::Tensor& real, const at::Tensor& imaginary, at::Ten
   const at::Tensor parts = at::view_as_real(out);
   parts.select(-1, 0).copy_(real.expand(out.sizes()));
   parts.select(-1, 1).copy_(imaginary.expand(out.sizes()));
+  count_served<Op>(Route::composed, out);
+  return out;
+}
+
+at::Tensor& polar(const at::Tensor& size, const at::Tensor& angle, at::Tensor& out) {
+  using Op = at::_ops::polar_out;
+  if (!may_be_made({&size, &angle, &out}) || !are_real({&size, &angle}) ||
+      out.scalar_type() != at::toComplexType(size.scalar_type()) ||
+      !at::are_expandable(size.sizes(), angle.sizes()) || !is_apart(out, {&size, &angle}))
+    return on_host<Op>(size, angle, out);
+  const Composition whole;
+  at::complex_out(out, size.mul(angle.cos()), size.mul(angle.sin()));
   count_served<Op>(Route::composed, out);
   return out;
 }
@@ -257,7 +272,8 @@ at::Tensor& is_number(const at::Tensor& elements, const at::Scalar& test, bool a
 /// The base is a tensor of the host, which takes part in the dtype as the number does.
 at::Tensor& power_of_number(const at::Scalar& self, const at::Tensor& exponent, at::Tensor& out) {
   using Op = at::_ops::pow_Scalar_out;
-  if (!may_be_made({&exponent, &out}) || self.isComplex() || !at::isFloatingType(out.scalar_type()))
+  if (!may_be_made({&exponent, &out}) ||
+      !at::isFloatingType(c10::toRealValueType(out.scalar_type())))
     return on_host<Op>(self, exponent, out);
   const Composition whole;
   at::native::resize_output(out, exponent.sizes());  // to contiguous strides, as PyTorch does here
@@ -299,6 +315,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("channel_shuffle", channel_shuffle);
   m.impl("linalg_cross.out", cross);
   m.impl("complex.out", complex);
+  m.impl("polar.out", polar);
   m.impl("isin.Tensor_Tensor_out", is_in);
   m.impl("isin.Tensor_Scalar_out", is_number);
   m.impl("pow.Scalar_out", power_of_number);

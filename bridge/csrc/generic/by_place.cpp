@@ -7,7 +7,9 @@
 #include <ATen/ops/linspace_ops.h>
 #include <ATen/ops/tril_ops.h>
 #include <ATen/ops/triu_ops.h>
+#include <aten/empty.h>
 #include <aten/operands.h>
+#include <generic/complex_parts.h>
 #include <generic/composition.h>
 #include <generic/dtypes.h>
 #include <generic/host_number.h>
@@ -22,7 +24,8 @@ namespace {
 
 bool is_written(const at::Tensor& out) {
   return is_open(Route::generic) && is_ours(out) && out.layout() == at::kStrided && !out.is_neg() &&
-         computed_in(out.scalar_type()) != at::ScalarType::Undefined &&
+         !out.is_conj() &&
+         computed_in(part_dtype(out.scalar_type())) != at::ScalarType::Undefined &&
          at::has_internal_overlap(out) == at::MemOverlap::No &&
          offers_pointwise(out.device().index());
 }
@@ -95,8 +98,8 @@ bool is_real_number(const at::Scalar& number) {
 bool range_into(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
                 const at::Tensor& out) {
   const at::ScalarType dtype = out.scalar_type();
-  if (!is_written(out) || dtype == at::kBool || !is_real_number(start) || !is_real_number(end) ||
-      !is_real_number(step))
+  if (!is_written(out) || dtype == at::kBool || at::isComplexType(dtype) ||
+      !is_real_number(start) || !is_real_number(end) || !is_real_number(step))
     return false;
   const int64_t count = range_count(start, end, step, dtype);
   const bool is_whole = at::isIntegralType(dtype, /*includeBool=*/false);
@@ -151,9 +154,32 @@ bool space_into(const at::Scalar& start, const at::Scalar& end, int64_t steps,
   return launch.pointwise(*sequence_program(of, stepped, dtype));
 }
 
+/// Between complex numbers each part has a space of its own.
+bool pair_space_into(const at::Scalar& start, const at::Scalar& end, int64_t steps,
+                     const at::Tensor& out) {
+  if (!is_open(Route::composed) || start.isBoolean() || end.isBoolean() || steps < 0) return false;
+  const Composition whole;
+  if (!is_written(out)) return false;
+  const auto from = start.toComplexDouble(), to = end.toComplexDouble();
+  const at::ScalarType part = part_dtype(out.scalar_type());
+  const at::Tensor real = empty_on(out.device().index(), {steps}, part);
+  const at::Tensor imaginary = empty_on(out.device().index(), {steps}, part);
+  if (!space_into(from.real(), to.real(), steps, real) ||
+      !space_into(from.imag(), to.imag(), steps, imaginary) || !can_be_line(out, steps))
+    return false;
+  const at::Tensor parts = as_reals(out);
+  parts.select(-1, 0).copy_(real.view(out.sizes()));
+  parts.select(-1, 1).copy_(imaginary.view(out.sizes()));
+  return true;
+}
+
 at::Tensor& linspace(const at::Scalar& start, const at::Scalar& end, int64_t steps,
                      at::Tensor& out) {
   using Op = at::_ops::linspace_out;
+  if (is_pair(out.scalar_type())) {
+    const bool is_served = pair_space_into(start, end, steps, out);
+    return served_or_on_host<Op>(is_served, Route::composed, out, start, end, steps, out);
+  }
   if (counted<Op>(space_into(start, end, steps, out), out)) return out;
   return on_host<Op>(start, end, steps, out);
 }
@@ -178,13 +204,17 @@ const Program* triangle_program(Triangle of, at::ScalarType dtype) {
     const Cell cell = cell_of(b);
     const Value beyond = b.apply(TBK_OPCODE_SUB, {cell.column, cell.row});
     const Value diagonal = b.number(at::kLong);
-    if (of == Triangle::kOnes)
-      return b.result(b.cast(b.apply(TBK_OPCODE_EQ, {beyond, diagonal}), dtype));
+    const at::ScalarType part = part_dtype(dtype), computed = computed_in(part);
+    const Value zero = b.constant(0, computed);
+    if (of == Triangle::kOnes) {
+      b.result(b.cast(b.apply(TBK_OPCODE_EQ, {beyond, diagonal}), part));
+      if (is_pair(dtype)) b.result(zero);
+      return;
+    }
     const uint16_t opcode = of == Triangle::kLower ? TBK_OPCODE_LE : TBK_OPCODE_GE;
     const Value stays = b.apply(opcode, {beyond, diagonal});
-    const at::ScalarType computed = computed_in(dtype);
-    const Value value = b.cast(b.input(dtype), computed), zero = b.constant(0, computed);
-    b.result(b.cast(b.apply(TBK_OPCODE_SELECT, {stays, value, zero}), dtype));
+    for (int i = 0; i < (is_pair(dtype) ? 2 : 1); i++)
+      b.result(b.cast(b.select(stays, b.cast(b.input(part), computed), zero), part));
   });
 }
 
@@ -201,7 +231,7 @@ bool triangle_into(const at::Tensor& self, Triangle of, int64_t diagonal, const 
 /// An output that is the input is one exactly.
 bool is_cut(const at::Tensor& self, const at::Tensor& out) {
   return is_written(out) && is_ours(self) && self.device() == out.device() &&
-         self.layout() == at::kStrided && !self.is_neg() && self.dim() >= 2 &&
+         self.layout() == at::kStrided && !self.is_neg() && !self.is_conj() && self.dim() >= 2 &&
          self.scalar_type() == out.scalar_type() && self.sizes() == out.sizes() &&
          (!out.is_alias_of(self) ||
           (self.storage_offset() == out.storage_offset() && self.strides() == out.strides()));

@@ -56,7 +56,9 @@ enum class Formulas : uint8_t {
   kNotFinite,
   kGreatest,
   kUpdateScale,
-  kCopy
+  kCopy,
+  kPairProduct,
+  kPairCopy
 };
 
 /// Says which program of a composition is meant: for which dtypes, and in which form.

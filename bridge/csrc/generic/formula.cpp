@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <c10/util/Exception.h>
 #include <c10/util/hash.h>
+#include <generic/complex_parts.h>
 #include <generic/formula.h>
 
 #include <limits>
@@ -51,34 +52,69 @@ Limits limits_of(at::ScalarType dtype) {
   }
 }
 
-/// Builds one program. What is computed in is `computed_`.
+/// Builds one program. What is computed in is `computed_`; of complex numbers `imaginary` parts are there, too.
 class Writer {
  public:
   Writer(const Row& row, const Types& types)
-      : row_(row), types_(types), computed_(computed_in(types.common)) {}
+      : row_(row), types_(types), computed_(part_computed_in(types.common)) {}
 
   const Program* write(const Formula& formula) {
     declare();
-    c10::SmallVector<Value, 16> values;
-    for (uint16_t i = 0; i < formula.count; i++)
-      values.push_back(node(formula.nodes[i], values));
-    Value result = values.back();
-    if (!is_result_bool(row_.rule)) result = builder_.cast(result, types_.common);
-    builder_.result(builder_.cast(result, types_.out));
+    store(computed(formula.nodes, formula.count).back());
+    return builder_.intern();
+  }
+  const Program* write(const ComplexFormula& formula) {
+    declare();
+    const Values values = computed(formula.nodes, formula.count);
+    store(values[static_cast<size_t>(formula.real)]);
+    if (formula.imaginary >= 0)
+      builder_.result(
+          builder_.cast(values[static_cast<size_t>(formula.imaginary)], part_dtype(types_.out)));
     return builder_.intern();
   }
 
  private:
+  using Values = c10::SmallVector<Value, 16>;
+
+  Values computed(const Node* nodes, uint16_t count) {
+    Values values;
+    for (uint16_t i = 0; i < count; i++)
+      values.push_back(node(nodes[i], values));
+    return values;
+  }
+
+  /// Casts to what the operator gives, then to what is written: of complex numbers the real part.
+  void store(Value result) {
+    if (!is_result_bool(row_.rule)) result = builder_.cast(result, part_dtype(types_.common));
+    builder_.result(builder_.cast(result, part_dtype(types_.out)));
+    const bool lacks_imaginary = !is_pair(types_.common) || is_result_bool(row_.rule);
+    if (is_pair(types_.out) && lacks_imaginary)
+      builder_.result(builder_.cast(builder_.constant(0, computed_in(part_dtype(types_.out))),
+                                    part_dtype(types_.out)));
+  }
+
   void declare() {
     for (int i = 0; i < 4 && row_.tensors[i] >= 0; i++)
-      if (types_.tensors[i] != at::ScalarType::Undefined) {
-        const Value loaded = builder_.input(types_.tensors[i]);
-        tensors_[i] = is_promoting(i) ? settled(loaded, i) : builder_.cast(loaded, at::kBool);
-      }
+      if (types_.tensors[i] != at::ScalarType::Undefined) declare_loaded(i);
     for (int i = 0; i < 4 && row_.tensors[i] >= 0; i++)
-      if (types_.tensors[i] == at::ScalarType::Undefined) tensors_[i] = number();
+      if (types_.tensors[i] == at::ScalarType::Undefined)
+        tensors_[i] = number(imaginary_tensors_[i]);
     for (int i = 0; i < 4 && row_.numbers[i] >= 0; i++)
-      numbers_[i] = number();
+      numbers_[i] = number(imaginary_numbers_[i]);
+  }
+
+  void declare_loaded(int tensor) {
+    const at::ScalarType dtype = types_.tensors[tensor];
+    const Value loaded = builder_.input(part_dtype(dtype));
+    if (!is_promoting(tensor)) {
+      tensors_[tensor] = builder_.cast(loaded, at::kBool);
+      return;
+    }
+    tensors_[tensor] = settled(loaded, tensor);
+    if (is_pair(dtype))
+      imaginary_tensors_[tensor] = settled(builder_.input(part_dtype(dtype)), tensor);
+    else if (is_pair(types_.common))
+      imaginary_tensors_[tensor] = literal(0);
   }
 
   bool is_promoting(int tensor) const {
@@ -86,12 +122,15 @@ class Writer {
   }
 
   Value settled(Value loaded, int tensor) {
-    if ((types_.unrounded >> tensor & 1) == 0) loaded = builder_.cast(loaded, types_.common);
+    if ((types_.unrounded >> tensor & 1) == 0)
+      loaded = builder_.cast(loaded, part_dtype(types_.common));
     return builder_.cast(loaded, computed_);
   }
 
-  Value number() {
-    return builder_.cast(builder_.number(number_dtype(computed_)), computed_);
+  Value number(Value& imaginary) {
+    const Value real = builder_.cast(builder_.number(number_dtype(computed_)), computed_);
+    if (is_pair(types_.common)) imaginary = builder_.number(computed_);
+    return real;
   }
 
   Value literal(double value) {
@@ -104,7 +143,7 @@ class Writer {
       const Value least = literal(static_cast<double>(std::numeric_limits<int64_t>::min()));
       return is_least ? least : builder_.apply(TBK_OPCODE_NOT, {least});
     }
-    const Limits limits = limits_of(types_.common);
+    const Limits limits = limits_of(part_dtype(types_.common));
     return literal(is_least ? limits.least : limits.greatest);
   }
 
@@ -115,6 +154,10 @@ class Writer {
         return tensors_[node.index];
       case NodeKind::kNumber:
         return numbers_[node.index];
+      case NodeKind::kTensorImaginary:
+        return imaginary_tensors_[node.index];
+      case NodeKind::kNumberImaginary:
+        return imaginary_numbers_[node.index];
       case NodeKind::kLiteral:
         return literal(node.literal);
       case NodeKind::kTruth:
@@ -122,13 +165,13 @@ class Writer {
       case NodeKind::kCompute:
         return builder_.cast(operand(0), computed_);
       case NodeKind::kRounded:
-        return builder_.cast(builder_.cast(operand(0), types_.common), computed_);
+        return builder_.cast(builder_.cast(operand(0), part_dtype(types_.common)), computed_);
       case NodeKind::kLeast:
         return extreme(true);
       case NodeKind::kGreatest:
         return extreme(false);
       case NodeKind::kLargest:
-        return literal(limits_of(types_.common).largest);
+        return literal(limits_of(part_dtype(types_.common)).largest);
       case NodeKind::kOpcode:
         break;
     }
@@ -142,7 +185,7 @@ class Writer {
   const Types& types_;
   const at::ScalarType computed_;
   ProgramBuilder builder_;
-  Value tensors_[4] = {}, numbers_[4] = {};
+  Value tensors_[4] = {}, numbers_[4] = {}, imaginary_tensors_[4] = {}, imaginary_numbers_[4] = {};
 };
 
 struct Key {
@@ -174,6 +217,11 @@ Programs& programs() {
 
 }  // namespace
 
+bool has_formula(const Row& row, at::ScalarType common) {
+  if (is_pair(common)) return row.complex != nullptr;
+  return formula_of(row, computed_in(common)) != nullptr;
+}
+
 const Formula* formula_of(const Row& row, at::ScalarType computed) {
   switch (computed) {
     case at::kBool:
@@ -190,11 +238,13 @@ const Formula* formula_of(const Row& row, at::ScalarType computed) {
 }
 
 const Program* program_of(const Row& row, const Types& types) {
-  const Formula* formula = formula_of(row, computed_in(types.common));
-  if (formula == nullptr) return nullptr;
+  if (!has_formula(row, types.common)) return nullptr;
   std::lock_guard<std::mutex> guard(programs().lock);
   const Program*& program = programs().of[{&row, types}];
-  if (program == nullptr) program = Writer(row, types).write(*formula);
+  if (program == nullptr)
+    program = is_pair(types.common)
+                  ? Writer(row, types).write(*row.complex)
+                  : Writer(row, types).write(*formula_of(row, computed_in(types.common)));
   return program;
 }
 

@@ -17,13 +17,16 @@ struct Types {
   bool operator==(const Types&) const = default;
 };
 
-/// Returns the formula for numbers of what is computed in; NULL where the row has none.
+/// Returns whether `row` has a formula for operands that are cast to `common`.
+bool has_formula(const Row& row, at::ScalarType common);
+/// Returns the formula for real numbers of what is computed in; NULL where the row has none.
 const Formula* formula_of(const Row& row, at::ScalarType computed);
 
 /// Returns the program of `row` for a call of these types: inputs are its tensors that are none of
 /// numbers, in their order; numbers are its tensors that are, then its numbers, all in the dtype that is
-/// computed in (INT64 where that is INT32). The same address each time. NULL where the row has no
-/// formula for these types. Any thread.
+/// computed in (INT64 where that is INT32). A complex operand or number is two of them, its real part first; where
+/// `common` is complex all numbers are. The same address each time. NULL where the row has no formula for these
+/// types. Any thread.
 const Program* program_of(const Row& row, const Types& types);
 
 /// Returns the dtype of a number that is computed with as `computed`.

@@ -3,6 +3,7 @@
 #include <ATen/Dispatch_v2.h>
 #include <ATen/ScalarOps.h>
 #include <c10/core/DynamicCast.h>
+#include <generic/complex_parts.h>
 #include <generic/host_number.h>
 #include <generic/program.h>
 
@@ -81,10 +82,16 @@ at::Scalar value_of(const at::Tensor& number) {
   if (dtype == at::kBool) return *static_cast<const bool*>(data);
   if (at::isIntegralType(dtype, /*includeBool=*/false))
     return c10::fetch_and_cast<int64_t>(dtype, data);
+  if (at::isComplexType(dtype)) return c10::fetch_and_cast<c10::complex<double>>(dtype, data);
   return c10::fetch_and_cast<double>(dtype, data);
 }
 
 bool fits(const at::Scalar& value, at::ScalarType dtype, bool is_checked) {
+  if (is_pair(dtype)) {
+    const c10::complex<double> number = value.toComplexDouble();
+    return !(is_checked && value.isBoolean()) && fits_real(number.real(), part_dtype(dtype)) &&
+           fits_real(number.imag(), part_dtype(dtype));
+  }
   const bool is_integer = at::isIntegralType(dtype, /*includeBool=*/true);
   if (value.isComplex() || (is_checked && value.isBoolean() && dtype != at::kBool)) return false;
   if (!is_integer) return fits_real(value.toDouble(), dtype);

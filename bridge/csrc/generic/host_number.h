@@ -11,7 +11,7 @@ namespace tbk::generic {
 
 /// Returns `value` as a tensor of the host that takes part in promotions as a Python number does.
 at::Tensor wrapped_number(const at::Scalar& value);
-/// Returns the value of a tensor of the host without dimensions, of real numbers or integers.
+/// Returns the value of a tensor of the host without dimensions.
 at::Scalar value_of(const at::Tensor& number);
 /// Returns whether `value` may be a number of an operator whose result is of `dtype`: within its
 /// range. `is_checked`: also of no higher kind, as PyTorch wants it of some.

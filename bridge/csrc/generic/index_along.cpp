@@ -45,8 +45,7 @@ std::optional<Writing> sliced(const char* operation, const at::Tensor& self, int
 /// PyTorch raises for other numbers, or computes what it makes of them.
 bool is_factor(const at::Scalar& alpha, at::ScalarType dtype) {
   if (!fits(alpha, dtype, /*is_checked=*/false)) return false;
-  if (dtype == at::kBool || at::isComplexType(dtype) || alpha.isBoolean() || alpha.isComplex())
-    return alpha.equal(1);
+  if (dtype == at::kBool || dtype == at::kComplexHalf || alpha.isBoolean()) return alpha.equal(1);
   return !alpha.isFloatingPoint() || !at::isIntegralType(dtype, /*includeBool=*/true);
 }
 
@@ -107,7 +106,8 @@ bool fill_into(at::Tensor& self, int64_t dim, const at::Tensor& index, const at:
 at::Tensor& index_fill_scalar(at::Tensor& self, int64_t dim, const at::Tensor& index,
                               const at::Scalar& value) {
   using Op = at::_ops::index_fill__int_Scalar;
-  const bool may_be = is_open(Route::generic) && are_plain({&self, &index}) && !value.isComplex();
+  const bool may_be = is_open(Route::generic) && are_plain({&self, &index}) &&
+                      (!value.isComplex() || self.is_complex());
   const bool is_served =
       may_be &&
       fill_into(self, dim, index, number_of(value, self.device().index(), self.scalar_type()));

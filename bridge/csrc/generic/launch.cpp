@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <aten/kernels.h>
+#include <generic/complex_parts.h>
 #include <generic/gathered.h>
 #include <generic/launch.h>
 #include <runtime/backend.h>
@@ -81,14 +82,25 @@ Launch::Item& Launch::add(c10::SmallVectorImpl<Item>& to, tbk_tensor_t descripti
   return item;
 }
 
+void Launch::add_parts(c10::SmallVectorImpl<Item>& to, const tbk_tensor_t& description,
+                       c10::IntArrayRef strides) {
+  if (!is_pair(static_cast<at::ScalarType>(description.dtype))) {
+    add(to, description, strides);
+    return;
+  }
+  for (const int64_t part : {0, 1})
+    for (int64_t& stride : add(to, part_of(description, part), strides).strides)
+      stride *= 2;
+}
+
 void Launch::output(const at::TensorBase& tensor, c10::IntArrayRef strides) {
-  add(outputs_, describe(tensor), strides);
+  add_parts(outputs_, describe(tensor), strides);
 }
 void Launch::input(const at::TensorBase& tensor, c10::IntArrayRef strides) {
-  add(inputs_, describe_input(tensor), strides);
+  add_parts(inputs_, describe_input(tensor), strides);
 }
 void Launch::outer_input(const at::TensorBase& tensor, c10::IntArrayRef strides) {
-  add(inputs_, describe_input(tensor), strides);
+  add_parts(inputs_, describe_input(tensor), strides);
 }
 
 void Launch::indexed_input(const at::TensorBase& tensor) {

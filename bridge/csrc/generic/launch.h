@@ -34,7 +34,8 @@ class Launch {
   Launch& operator=(const Launch&) = delete;
 
   /// Adds an operand, with strides in elements along each dimension. Outputs come first: a lazy clone
-  /// that is written gets memory of its own then.
+  /// that is written gets memory of its own then. A complex one is two: its real parts, then its
+  /// imaginary ones, as they are stored.
   void output(const at::TensorBase& tensor, c10::IntArrayRef strides);
   void input(const at::TensorBase& tensor, c10::IntArrayRef strides);
   /// Adds an input of what finish reads, which has the sizes of the outer space alone.
@@ -73,6 +74,8 @@ class Launch {
 
   static Item& add(c10::SmallVectorImpl<Item>& to, tbk_tensor_t description,
                    c10::IntArrayRef strides);
+  static void add_parts(c10::SmallVectorImpl<Item>& to, const tbk_tensor_t& description,
+                        c10::IntArrayRef strides);
   void merge(size_t first, size_t count, Numbers& sizes);
   bool can_merge(size_t dimension) const;
   void drop(size_t dimension);

@@ -14,6 +14,7 @@
 #include <ATen/ops/where.h>
 #include <aten/empty.h>
 #include <aten/operands.h>
+#include <generic/complex_parts.h>
 #include <generic/index.h>
 #include <generic/made_once.h>
 #include <generic/mask.h>
@@ -27,7 +28,12 @@ namespace {
 /// and its position.
 const Reduction* make_numbering(at::ScalarType dtype) {
   ProgramBuilder map, combine, finish;
-  const Value is_set = map.cast(map.cast(map.input(dtype), computed_in(dtype)), at::kBool);
+  const at::ScalarType part = part_dtype(dtype);
+  const auto is_not_zero = [&] {
+    return map.cast(map.cast(map.input(part), computed_in(part)), at::kBool);
+  };
+  Value is_set = is_not_zero();
+  if (is_pair(dtype)) is_set = map.apply(TBK_OPCODE_OR, {is_set, is_not_zero()});
   map.result(map.cast(is_set, at::kLong));
   map.result(map.cast(is_set, at::kLong));
   map.result(map.linear_index());
@@ -97,7 +103,7 @@ class Numbered {
 
 bool is_served(const at::Tensor& mask) {
   return is_open(Route::composed) && are_plain({&mask}) && mask.dim() <= TBK_PROGRAM_MOST_RANK &&
-         computed_in(mask.scalar_type()) != at::ScalarType::Undefined &&
+         computed_in(part_dtype(mask.scalar_type())) != at::ScalarType::Undefined &&
          offers_index(mask.device().index()) && offers_pointwise(mask.device().index()) &&
          offers_scan(mask.device().index());
 }

@@ -4,6 +4,7 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <aten/operands.h>
+#include <generic/complex_products.h>
 #include <generic/host_number.h>
 #include <generic/launch.h>
 #include <generic/matmul.h>
@@ -143,11 +144,13 @@ bool launch_product(const Product& product, const at::Tensor& out) {
 }  // namespace
 
 bool offers_matmul(c10::DeviceIndex device, at::ScalarType dtype) {
-  return is_multiplied(dtype) && offers(kernel, device, dtype);
+  const at::ScalarType part = part_dtype(dtype);
+  return is_multiplied(part) && offers(kernel, device, part);
 }
 
 bool multiply(const Product& product, const at::Tensor& out) {
   const at::DimVector sizes = sizes_of(product);
+  if (is_pair(out.scalar_type())) return multiply_pairs(product, out, sizes);
   if (!is_served(product, out, sizes)) return false;
   at::native::resize_output(out, sizes);
   return out.numel() == 0 || launch_product(product, out);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <generic/complex_parts.h>
 #include <generic/composition.h>
 
 namespace tbk::generic {
@@ -21,7 +22,13 @@ struct Product {
 /// Returns whether the backend offers tbk::matmul on `device` for `dtype`. Opens the device.
 bool offers_matmul(c10::DeviceIndex device, at::ScalarType dtype);
 
-/// Computes `product`, whose operands' sizes fit each other, into `out` by one launch, on the current stream.
+/// Returns who multiplies numbers of `dtype`: complex ones are several products of their parts.
+inline Route product_route(at::ScalarType dtype) {
+  return is_pair(dtype) ? Route::composed : Route::generic;
+}
+
+/// Computes `product`, whose operands' sizes fit each other, into `out`, on the current stream: by one launch, and
+/// by some more where they are complex; these may have pending signs.
 /// Returns false, with nothing done but that `out` may have got its size, where the route is closed, the
 /// backend does not offer the kernel or refuses, a tensor is of another device or dtype or is written while
 /// it is read, and where PyTorch would raise. Errors: those of launch() of kernels.h. Any thread.
@@ -32,7 +39,7 @@ template <class Op>
 bool serve_product(const Product& product, const at::Tensor& out) {
   static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
   if (!multiply(product, out)) return false;
-  count_call(counter, Route::generic, out.device().index(), out.scalar_type());
+  count_call(counter, product_route(out.scalar_type()), out.device().index(), out.scalar_type());
   return true;
 }
 

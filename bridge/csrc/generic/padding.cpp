@@ -21,6 +21,7 @@
 #include <ATen/ops/roll_ops.h>
 #include <aten/fallback.h>
 #include <aten/operands.h>
+#include <generic/complex_parts.h>
 #include <generic/windows.h>
 #include <torch/library.h>
 
@@ -48,16 +49,23 @@ Axes padded_axes(Along along, const at::Tensor& input, c10::IntArrayRef padding)
   return axes;
 }
 
+/// Moves elements; complex ones as their parts, which lie along a dimension more.
+bool move(const at::Tensor& input, const at::Tensor& out, c10::ArrayRef<AxisOf> axes) {
+  const at::Tensor from = as_reals(input), to = as_reals(out);
+  return is_resampled(from, to) && resample(from, to, axes);
+}
+
 bool forward(const at::Tensor& input, const at::Tensor& out, const Axes& axes) {
-  return is_resampled(input, out) && input.scalar_type() != at::kBool &&
-         has_sizes(out, input, axes) && resample(input, out, axes);
+  return is_ours(out) && input.scalar_type() != at::kBool && has_sizes(out, input, axes) &&
+         move(input, out, axes);
 }
 
 bool backward(const at::Tensor& gradient, const at::Tensor& input, const at::Tensor& out,
               const Axes& axes) {
-  return is_resampled(gradient, out) && at::isFloatingType(out.scalar_type()) &&
+  const at::Tensor from = as_reals(gradient), to = as_reals(out);
+  return is_resampled(from, to) && at::isFloatingType(to.scalar_type()) &&
          out.sizes() == input.sizes() && has_sizes(gradient, input, axes) &&
-         resample_backward(gradient, out, axes);
+         resample_backward(from, to, axes);
 }
 
 bool can_have_result(const at::Tensor& input, const Axes& axes) {
@@ -115,7 +123,7 @@ at::Tensor flip(const at::Tensor& self, c10::IntArrayRef dims) {
       if (flipped[static_cast<size_t>(d)])
         axes.push_back({d, {Along::kFlip, self.size(d), self.size(d)}});
     at::Tensor out = at::empty_like(self, at::MemoryFormat::Preserve);
-    if (count_composed<Op>(is_resampled(self, out) && resample(self, out, axes), out)) return out;
+    if (count_composed<Op>(move(self, out, axes), out)) return out;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, dims);
 }
@@ -146,7 +154,7 @@ at::Tensor roll(const at::Tensor& self, c10::SymIntArrayRef shifts, c10::IntArra
   const auto axes = is_moved(self) ? rolled_axes(self, steps, dims) : c10::SmallVector<AxisOf, 4>{};
   if (!axes.empty()) {
     at::Tensor out = empty_as(self, self.sizes());
-    if (count_composed<Op>(is_resampled(self, out) && resample(self, out, axes), out)) return out;
+    if (count_composed<Op>(move(self, out, axes), out)) return out;
   }
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, shifts, dims);
 }

@@ -20,9 +20,12 @@ bool is_plain(const at::Tensor& tensor) {
          !tensor._is_zerotensor();
 }
 
-/// Returns whether an INT64 or a double holds it.
+/// Returns whether an INT64 or a double holds it, or two of these.
+bool is_number(const c10::IValue& value) {
+  return value.isScalar() && value.toScalar().type() != at::kUInt64;
+}
 bool is_real(const c10::IValue& value) {
-  return value.isScalar() && !value.isComplexDouble() && value.toScalar().type() != at::kUInt64;
+  return is_number(value) && !value.isComplexDouble();
 }
 
 bool holds(const Condition& condition, const c10::IValue& value) {
@@ -98,8 +101,8 @@ constexpr std::string_view kByHand[] = {"mse_loss",       "add.Tensor",
 /// What PyTorch makes of other operators, whose results have other strides than TensorIterator's: those
 /// operators come here.
 constexpr std::string_view kLeftToPyTorch[] = {
-    "huber_loss_backward", "masked_fill.Scalar", "masked_fill.Tensor",     "mse_loss_backward",
-    "pow.Scalar",          "pow.Scalar_out",     "smooth_l1_loss_backward"};
+    "conj_physical_",    "huber_loss_backward", "masked_fill.Scalar", "masked_fill.Tensor",
+    "mse_loss_backward", "pow.Scalar",          "pow.Scalar_out",     "smooth_l1_loss_backward"};
 
 bool is_among(std::string_view overload, c10::ArrayRef<std::string_view> list) {
   return std::find(list.begin(), list.end(), overload) != list.end();

@@ -24,7 +24,9 @@ struct OverloadRows {
 OverloadRows rows_of(std::string_view overload);
 /// Returns whether `value` is what `condition` asks for.
 bool holds(const Condition& condition, const c10::IValue& value);
-/// Returns whether `value` is a number, and no complex one.
+/// Returns whether `value` is a number that programs know: real, or complex where a row is for these.
+bool is_number(const c10::IValue& value);
+/// Returns whether it is one, and no complex one.
 bool is_real(const c10::IValue& value);
 /// Returns whether `tensor` is dense or strided, but a tensor like others: not quantised, nested, or
 /// with pending conjugation.

@@ -4,7 +4,9 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/native/TypeProperties.h>
+#include <aten/empty.h>
 #include <aten/operands.h>
+#include <generic/complex_parts.h>
 #include <generic/formula.h>
 #include <generic/host_number.h>
 #include <generic/launch.h>
@@ -66,7 +68,7 @@ class Call {
   bool gather_numbers() {
     for (int i = 0; i < 4 && row_.numbers[i] >= 0; i++) {
       const c10::IValue& value = argument(row_.numbers[i]);
-      if (!is_real(value)) return false;
+      if (row_.complex == nullptr ? !is_real(value) : !is_number(value)) return false;
       numbers_.push_back(value.toScalar());
       if ((row_.promoting >> i & 1) != 0) wrapped_.push_back(wrapped_number(numbers_.back()));
     }
@@ -104,11 +106,12 @@ class Call {
     return row_.rule == DtypeRule::kSelf || row_.rule == DtypeRule::kSame;
   }
 
-  /// Returns whether programs load and store these dtypes: PyTorch also casts to and from complex and unsigned ones.
+  /// Returns whether programs load and store these dtypes: PyTorch also casts to and from unsigned ones.
   bool are_of_programs() const {
-    if (computed_in(types_.out) == at::ScalarType::Undefined) return false;
+    if (part_computed_in(types_.out) == at::ScalarType::Undefined) return false;
     return std::all_of(tensors_.begin(), tensors_.end(), [](const at::Tensor& tensor) {
-      return !is_ours(tensor) || computed_in(tensor.scalar_type()) != at::ScalarType::Undefined;
+      const at::ScalarType dtype = tensor.scalar_type();
+      return !is_ours(tensor) || part_computed_in(dtype) != at::ScalarType::Undefined;
     });
   }
 
@@ -134,6 +137,7 @@ class Call {
 
   /// Returns whether PyTorch writes a result of that dtype there.
   bool takes_output() const {
+    if (has_real_result()) return types_.out == new_dtype();
     switch (row_.rule) {
       case DtypeRule::kPredicate:
         return types_.out == at::kBool;
@@ -179,7 +183,7 @@ class Call {
     }
     if (!are_of_programs() || !takes_dtypes()) return false;
     const at::ScalarType computed = computed_in(types_.common);
-    if (formula_of(row_, computed) == nullptr) return false;
+    if (!has_formula(row_, types_.common)) return false;
     const bool divides = (row_.flags & kDividesIntegers) != 0;
     if (divides && (computed == at::kInt || computed == at::kLong) && !divides_by_none())
       return false;
@@ -199,8 +203,16 @@ class Call {
   }
 
   at::ScalarType new_dtype() const {
-    const bool is_bool = row_.rule == DtypeRule::kCompare || row_.rule == DtypeRule::kPredicate;
-    return is_bool ? at::kBool : types_.common;
+    if (is_truth()) return at::kBool;
+    return has_real_result() ? part_dtype(types_.common) : types_.common;
+  }
+  bool is_truth() const {
+    return row_.rule == DtypeRule::kCompare || row_.rule == DtypeRule::kPredicate;
+  }
+  /// Returns whether the row makes real numbers of complex ones, which PyTorch casts to nothing else.
+  bool has_real_result() const {
+    return is_pair(types_.common) && row_.complex != nullptr && row_.complex->imaginary < 0 &&
+           !is_truth();
   }
 
   /// PyTorch raises for the others, or computes what no dtype of ours holds.
@@ -213,12 +225,20 @@ class Call {
   /// PyTorch itself finds the sizes, strides and memory format of the result, and what is wrong with
   /// sizes, overlaps and devices: what its own kernels do for every device. Numbers are of no size.
   void build() {
+    if (!written_.defined() && has_real_result() && (row_.flags & kContiguousReal) != 0)
+      written_ = empty_on(device_, tensors_[0].sizes(), types_.out);
     at::TensorIteratorConfig config;
     config.check_all_same_dtype(false).add_output(written_);
-    for (at::Tensor& tensor : tensors_)
-      if (is_ours(tensor)) config.add_const_input(tensor);
+    for (size_t i = 0; i < tensors_.size(); i++)
+      if (const at::Tensor& tensor = tensors_[place(i)]; is_ours(tensor))
+        config.add_const_input(tensor);
     if (!written_.defined()) config.declare_static_dtype(types_.out);
     iterator_.build(config);
+  }
+
+  /// Returns which tensor the iterator has as its input `i`.
+  size_t place(size_t i) const {
+    return (row_.flags & kSecondFirst) != 0 ? tensors_.size() - 1 - i : i;
   }
 
   bool launch() {
@@ -233,20 +253,34 @@ class Call {
     const Program* program = program_of(row_, types_);
     const at::DimVector sizes(iterator_.shape().rbegin(), iterator_.shape().rend());
     Launch launch(device_, sizes);
-    int operand = 0;
-    launch.output(out, strides(operand++, out));
-    for (const at::Tensor& tensor : tensors_)
-      if (is_ours(tensor)) launch.input(tensor, strides(operand++, tensor));
-    const at::ScalarType computed = computed_in(types_.common);
+    launch.output(out, strides(0, out));
+    for (size_t i = 0; i < tensors_.size(); i++)
+      if (is_ours(tensors_[i])) launch.input(tensors_[i], strides(operand_of(i), tensors_[i]));
     const bool is_exact = (row_.flags & kExactNumbers) != 0;
     for (const at::Tensor& tensor : tensors_)
-      if (!is_ours(tensor))
-        launch.number(bits_of(value_of(tensor), types_.common, computed, is_exact));
+      if (!is_ours(tensor)) add_number(launch, value_of(tensor), is_exact);
     for (size_t i = 0; i < numbers_.size(); i++) {
       const bool is_rounded = (row_.promoting >> i & 1) != 0 && !is_exact;
-      launch.number(bits_of(numbers_[i], types_.common, computed, !is_rounded));
+      add_number(launch, numbers_[i], !is_rounded);
     }
     return launch.pointwise(*program);
+  }
+
+  /// Returns which operand of the iterator a tensor is; numbers are none, the output is the first.
+  int operand_of(size_t tensor) const {
+    int operand = 1;
+    for (size_t i = 0; place(i) != tensor; i++)
+      operand += is_ours(tensors_[place(i)]) ? 1 : 0;
+    return operand;
+  }
+
+  void add_number(Launch& launch, const at::Scalar& number, bool is_exact) const {
+    if (!is_pair(types_.common))
+      return launch.number(bits_of(number, types_.common, computed_in(types_.common), is_exact));
+    const at::ScalarType computed = part_computed_in(types_.common);
+    const c10::complex<double> value = number.toComplexDouble();
+    launch.number(bits_in(computed, value.real()));
+    launch.number(bits_in(computed, value.imag()));
   }
 
   /// In elements, the last dimension last; the iterator has bytes, the last dimension first.

@@ -19,6 +19,8 @@ constexpr Node T(uint8_t index) { return {NodeKind::kTensor, index, {-1, -1, -1}
 constexpr Node N(uint8_t index) { return {NodeKind::kNumber, index, {-1, -1, -1}, 0}; }
 constexpr Node L(double value) { return {NodeKind::kLiteral, 0, {-1, -1, -1}, value}; }
 [[maybe_unused]] constexpr Node E(NodeKind kind) { return {kind, 0, {-1, -1, -1}, 0}; }
+constexpr Node TI(uint8_t index) { return {NodeKind::kTensorImaginary, index, {-1, -1, -1}, 0}; }
+constexpr Node NI(uint8_t index) { return {NodeKind::kNumberImaginary, index, {-1, -1, -1}, 0}; }
 constexpr Node K(NodeKind kind, int16_t of) { return {kind, 0, {of, -1, -1}, 0}; }
 constexpr Node O(uint8_t code, int16_t a, int16_t b = -1, int16_t c = -1) {
   return {NodeKind::kOpcode, code, {a, b, c}, 0};
@@ -32,96 +34,276 @@ const Node f2_nodes[] = {T(0), N(0), O(TBK_OPCODE_SHR, 0, 1)};
 const Formula f2 = {f2_nodes, 3};
 const Node f3_nodes[] = {T(0), T(1), O(TBK_OPCODE_SHR, 0, 1)};
 const Formula f3 = {f3_nodes, 3};
-const Node f4_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), T(1), O(TBK_OPCODE_MUL, 3, 0),
+const Node z4_nodes[] = {T(0), TI(0), O(TBK_OPCODE_NEG, 1)};
+const ComplexFormula z4 = {z4_nodes, 3, 0, 2};
+const Node f5_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), T(1), O(TBK_OPCODE_MUL, 3, 0),
     O(TBK_OPCODE_SELECT, 2, 0, 4)};
-const Formula f4 = {f4_nodes, 6};
-const Node f5_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0)};
-const Formula f5 = {f5_nodes, 2};
-const Node f6_nodes[] = {T(0), O(TBK_OPCODE_ACOS, 0)};
+const Formula f5 = {f5_nodes, 6};
+const Node f6_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0)};
 const Formula f6 = {f6_nodes, 2};
-const Node f7_nodes[] = {T(0), O(TBK_OPCODE_ACOSH, 0)};
-const Formula f7 = {f7_nodes, 2};
-const Node f8_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
-const Formula f8 = {f8_nodes, 5};
-const Node f9_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
-const Formula f9 = {f9_nodes, 5};
-const Node f10_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
-const Formula f10 = {f10_nodes, 5};
-const Node f11_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
-const Formula f11 = {f11_nodes, 5};
-const Node f12_nodes[] = {T(0), N(0), T(1), T(2), O(TBK_OPCODE_DIV, 2, 3), O(TBK_OPCODE_MUL, 1, 4),
+const Node z7_nodes[] = {T(0), TI(0), O(TBK_OPCODE_ABS, 0), O(TBK_OPCODE_ABS, 1),
+    O(TBK_OPCODE_MAX, 2, 3), O(TBK_OPCODE_MIN, 2, 3), O(TBK_OPCODE_DIV, 5, 4), L(kInf),
+    O(TBK_OPCODE_EQ, 2, 7), O(TBK_OPCODE_EQ, 3, 7), O(TBK_OPCODE_OR, 8, 9), L(0),
+    O(TBK_OPCODE_EQ, 4, 11), L(1), O(TBK_OPCODE_MUL, 6, 6), O(TBK_OPCODE_ADD, 13, 14),
+    O(TBK_OPCODE_SQRT, 15), O(TBK_OPCODE_MUL, 4, 16), O(TBK_OPCODE_SELECT, 12, 4, 17),
+    O(TBK_OPCODE_SELECT, 10, 7, 18)};
+const ComplexFormula z7 = {z7_nodes, 20, 19, -1};
+const Node f8_nodes[] = {T(0), O(TBK_OPCODE_ACOS, 0)};
+const Formula f8 = {f8_nodes, 2};
+const Node z9_nodes[] = {T(0), TI(0), L(1), O(TBK_OPCODE_SUB, 2, 0), O(TBK_OPCODE_NEG, 1),
+    O(TBK_OPCODE_ABS, 3), L(2), O(TBK_OPCODE_DIV, 5, 6), O(TBK_OPCODE_ABS, 4),
+    O(TBK_OPCODE_MAX, 5, 8), O(TBK_OPCODE_MIN, 5, 8), O(TBK_OPCODE_DIV, 10, 9), L(kInf),
+    O(TBK_OPCODE_EQ, 5, 12), O(TBK_OPCODE_EQ, 8, 12), O(TBK_OPCODE_OR, 13, 14), L(0),
+    O(TBK_OPCODE_EQ, 9, 16), O(TBK_OPCODE_MUL, 11, 11), O(TBK_OPCODE_ADD, 2, 18),
+    O(TBK_OPCODE_SQRT, 19), O(TBK_OPCODE_MUL, 9, 20), O(TBK_OPCODE_SELECT, 17, 9, 21),
+    O(TBK_OPCODE_SELECT, 15, 12, 22), O(TBK_OPCODE_DIV, 23, 6), O(TBK_OPCODE_ADD, 7, 24),
+    O(TBK_OPCODE_SQRT, 25), O(TBK_OPCODE_EQ, 26, 16), O(TBK_OPCODE_MUL, 6, 26),
+    O(TBK_OPCODE_DIV, 8, 28), O(TBK_OPCODE_SELECT, 27, 26, 29), O(TBK_OPCODE_GE, 3, 16),
+    O(TBK_OPCODE_COPYSIGN, 30, 4), O(TBK_OPCODE_COPYSIGN, 26, 4), O(TBK_OPCODE_SELECT, 31, 26, 30),
+    O(TBK_OPCODE_SELECT, 31, 32, 33), O(TBK_OPCODE_ADD, 2, 0), O(TBK_OPCODE_ABS, 36),
+    O(TBK_OPCODE_DIV, 37, 6), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_MAX, 37, 39),
+    O(TBK_OPCODE_MIN, 37, 39), O(TBK_OPCODE_DIV, 41, 40), O(TBK_OPCODE_EQ, 37, 12),
+    O(TBK_OPCODE_EQ, 39, 12), O(TBK_OPCODE_OR, 43, 44), O(TBK_OPCODE_EQ, 40, 16),
+    O(TBK_OPCODE_MUL, 42, 42), O(TBK_OPCODE_ADD, 2, 47), O(TBK_OPCODE_SQRT, 48),
+    O(TBK_OPCODE_MUL, 40, 49), O(TBK_OPCODE_SELECT, 46, 40, 50), O(TBK_OPCODE_SELECT, 45, 12, 51),
+    O(TBK_OPCODE_DIV, 52, 6), O(TBK_OPCODE_ADD, 38, 53), O(TBK_OPCODE_SQRT, 54),
+    O(TBK_OPCODE_EQ, 55, 16), O(TBK_OPCODE_MUL, 6, 55), O(TBK_OPCODE_DIV, 39, 57),
+    O(TBK_OPCODE_SELECT, 56, 55, 58), O(TBK_OPCODE_GE, 36, 16), O(TBK_OPCODE_COPYSIGN, 59, 1),
+    O(TBK_OPCODE_COPYSIGN, 55, 1), O(TBK_OPCODE_SELECT, 60, 55, 59),
+    O(TBK_OPCODE_SELECT, 60, 61, 62), O(TBK_OPCODE_ATAN2, 34, 63), O(TBK_OPCODE_MUL, 6, 65),
+    O(TBK_OPCODE_MUL, 63, 35), O(TBK_OPCODE_MUL, 64, 34), O(TBK_OPCODE_SUB, 67, 68),
+    O(TBK_OPCODE_ASINH, 69)};
+const ComplexFormula z9 = {z9_nodes, 71, 66, 70};
+const Node f10_nodes[] = {T(0), O(TBK_OPCODE_ACOSH, 0)};
+const Formula f10 = {f10_nodes, 2};
+const Node z11_nodes[] = {T(0), TI(0), L(1), O(TBK_OPCODE_SUB, 0, 2), O(TBK_OPCODE_ABS, 3), L(2),
+    O(TBK_OPCODE_DIV, 4, 5), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_MAX, 4, 7), O(TBK_OPCODE_MIN, 4, 7),
+    O(TBK_OPCODE_DIV, 9, 8), L(kInf), O(TBK_OPCODE_EQ, 4, 11), O(TBK_OPCODE_EQ, 7, 11),
+    O(TBK_OPCODE_OR, 12, 13), L(0), O(TBK_OPCODE_EQ, 8, 15), O(TBK_OPCODE_MUL, 10, 10),
+    O(TBK_OPCODE_ADD, 2, 17), O(TBK_OPCODE_SQRT, 18), O(TBK_OPCODE_MUL, 8, 19),
+    O(TBK_OPCODE_SELECT, 16, 8, 20), O(TBK_OPCODE_SELECT, 14, 11, 21), O(TBK_OPCODE_DIV, 22, 5),
+    O(TBK_OPCODE_ADD, 6, 23), O(TBK_OPCODE_SQRT, 24), O(TBK_OPCODE_EQ, 25, 15),
+    O(TBK_OPCODE_MUL, 5, 25), O(TBK_OPCODE_DIV, 7, 27), O(TBK_OPCODE_SELECT, 26, 25, 28),
+    O(TBK_OPCODE_GE, 3, 15), O(TBK_OPCODE_COPYSIGN, 29, 1), O(TBK_OPCODE_COPYSIGN, 25, 1),
+    O(TBK_OPCODE_SELECT, 30, 25, 29), O(TBK_OPCODE_SELECT, 30, 31, 32), O(TBK_OPCODE_ADD, 0, 2),
+    O(TBK_OPCODE_ABS, 35), O(TBK_OPCODE_DIV, 36, 5), O(TBK_OPCODE_MAX, 36, 7),
+    O(TBK_OPCODE_MIN, 36, 7), O(TBK_OPCODE_DIV, 39, 38), O(TBK_OPCODE_EQ, 36, 11),
+    O(TBK_OPCODE_OR, 41, 13), O(TBK_OPCODE_EQ, 38, 15), O(TBK_OPCODE_MUL, 40, 40),
+    O(TBK_OPCODE_ADD, 2, 44), O(TBK_OPCODE_SQRT, 45), O(TBK_OPCODE_MUL, 38, 46),
+    O(TBK_OPCODE_SELECT, 43, 38, 47), O(TBK_OPCODE_SELECT, 42, 11, 48), O(TBK_OPCODE_DIV, 49, 5),
+    O(TBK_OPCODE_ADD, 37, 50), O(TBK_OPCODE_SQRT, 51), O(TBK_OPCODE_EQ, 52, 15),
+    O(TBK_OPCODE_MUL, 5, 52), O(TBK_OPCODE_DIV, 7, 54), O(TBK_OPCODE_SELECT, 53, 52, 55),
+    O(TBK_OPCODE_GE, 35, 15), O(TBK_OPCODE_COPYSIGN, 56, 1), O(TBK_OPCODE_COPYSIGN, 52, 1),
+    O(TBK_OPCODE_SELECT, 57, 52, 56), O(TBK_OPCODE_SELECT, 57, 58, 59), O(TBK_OPCODE_MUL, 33, 60),
+    O(TBK_OPCODE_MUL, 34, 61), O(TBK_OPCODE_ADD, 62, 63), O(TBK_OPCODE_ASINH, 64),
+    O(TBK_OPCODE_ATAN2, 34, 60), O(TBK_OPCODE_MUL, 5, 66)};
+const ComplexFormula z11 = {z11_nodes, 68, 65, 67};
+const Node f12_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
+const Formula f12 = {f12_nodes, 5};
+const Node f13_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
+const Formula f13 = {f13_nodes, 5};
+const Node z14_nodes[] = {T(0), TI(0), N(1), NI(1), N(0), NI(0), O(TBK_OPCODE_MUL, 2, 4),
+    O(TBK_OPCODE_MUL, 3, 5), O(TBK_OPCODE_MUL, 2, 5), O(TBK_OPCODE_MUL, 3, 4),
+    O(TBK_OPCODE_SUB, 6, 7), O(TBK_OPCODE_ADD, 8, 9), O(TBK_OPCODE_ADD, 0, 10),
+    O(TBK_OPCODE_ADD, 1, 11)};
+const ComplexFormula z14 = {z14_nodes, 14, 12, 13};
+const Node f15_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
+const Formula f15 = {f15_nodes, 5};
+const Node f16_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
+const Formula f16 = {f16_nodes, 5};
+const Node z17_nodes[] = {T(0), TI(0), N(0), NI(0), T(1), TI(1), O(TBK_OPCODE_MUL, 2, 4),
+    O(TBK_OPCODE_MUL, 3, 5), O(TBK_OPCODE_MUL, 2, 5), O(TBK_OPCODE_MUL, 3, 4),
+    O(TBK_OPCODE_SUB, 6, 7), O(TBK_OPCODE_ADD, 8, 9), O(TBK_OPCODE_ADD, 0, 10),
+    O(TBK_OPCODE_ADD, 1, 11)};
+const ComplexFormula z17 = {z17_nodes, 14, 12, 13};
+const Node f18_nodes[] = {T(0), N(0), T(1), T(2), O(TBK_OPCODE_DIV, 2, 3), O(TBK_OPCODE_MUL, 1, 4),
     O(TBK_OPCODE_ADD, 0, 5)};
-const Formula f12 = {f12_nodes, 7};
-const Node f13_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), T(2), O(TBK_OPCODE_MUL, 3, 4),
+const Formula f18 = {f18_nodes, 7};
+const Node z19_nodes[] = {T(0), TI(0), N(0), NI(0), T(1), TI(1), O(TBK_OPCODE_MUL, 2, 4),
+    O(TBK_OPCODE_MUL, 3, 5), O(TBK_OPCODE_MUL, 2, 5), O(TBK_OPCODE_MUL, 3, 4),
+    O(TBK_OPCODE_SUB, 6, 7), O(TBK_OPCODE_ADD, 8, 9), T(2), TI(2), O(TBK_OPCODE_ABS, 12),
+    O(TBK_OPCODE_ABS, 13), O(TBK_OPCODE_GE, 14, 15), O(TBK_OPCODE_SELECT, 16, 12, 13),
+    O(TBK_OPCODE_SELECT, 16, 13, 12), L(0), O(TBK_OPCODE_EQ, 17, 19), O(TBK_OPCODE_DIV, 18, 17),
+    O(TBK_OPCODE_SELECT, 20, 18, 21), O(TBK_OPCODE_MUL, 18, 22), O(TBK_OPCODE_ADD, 17, 23),
+    O(TBK_OPCODE_MUL, 11, 22), O(TBK_OPCODE_ADD, 10, 25), O(TBK_OPCODE_MUL, 10, 22),
+    O(TBK_OPCODE_ADD, 27, 11), O(TBK_OPCODE_SELECT, 16, 26, 28), O(TBK_OPCODE_SUB, 11, 27),
+    O(TBK_OPCODE_SUB, 25, 10), O(TBK_OPCODE_SELECT, 16, 30, 31), O(TBK_OPCODE_DIV, 29, 24),
+    O(TBK_OPCODE_DIV, 32, 24), O(TBK_OPCODE_ADD, 0, 33), O(TBK_OPCODE_ADD, 1, 34)};
+const ComplexFormula z19 = {z19_nodes, 37, 35, 36};
+const Node f20_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), T(2), O(TBK_OPCODE_MUL, 3, 4),
     O(TBK_OPCODE_ADD, 0, 5)};
-const Formula f13 = {f13_nodes, 7};
-const Node f14_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_LT, 0, 2),
+const Formula f20 = {f20_nodes, 7};
+const Node z21_nodes[] = {T(0), TI(0), N(0), NI(0), T(1), TI(1), O(TBK_OPCODE_MUL, 2, 4),
+    O(TBK_OPCODE_MUL, 3, 5), O(TBK_OPCODE_MUL, 2, 5), O(TBK_OPCODE_MUL, 3, 4),
+    O(TBK_OPCODE_SUB, 6, 7), O(TBK_OPCODE_ADD, 8, 9), T(2), TI(2), O(TBK_OPCODE_MUL, 10, 12),
+    O(TBK_OPCODE_MUL, 11, 13), O(TBK_OPCODE_MUL, 10, 13), O(TBK_OPCODE_MUL, 11, 12),
+    O(TBK_OPCODE_SUB, 14, 15), O(TBK_OPCODE_ADD, 16, 17), O(TBK_OPCODE_ADD, 0, 18),
+    O(TBK_OPCODE_ADD, 1, 19)};
+const ComplexFormula z21 = {z21_nodes, 22, 20, 21};
+const Node f22_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_LT, 0, 2),
     L(3.141592653589793), O(TBK_OPCODE_SELECT, 3, 4, 2), O(TBK_OPCODE_SELECT, 1, 0, 5)};
-const Formula f14 = {f14_nodes, 7};
-const Node f15_nodes[] = {T(0), O(TBK_OPCODE_ASIN, 0)};
-const Formula f15 = {f15_nodes, 2};
-const Node f16_nodes[] = {T(0), O(TBK_OPCODE_ASINH, 0)};
-const Formula f16 = {f16_nodes, 2};
-const Node f17_nodes[] = {T(0), O(TBK_OPCODE_ATAN, 0)};
-const Formula f17 = {f17_nodes, 2};
-const Node f18_nodes[] = {T(0), T(1), O(TBK_OPCODE_ATAN2, 0, 1)};
-const Formula f18 = {f18_nodes, 3};
-const Node f19_nodes[] = {T(0), O(TBK_OPCODE_ATANH, 0)};
-const Formula f19 = {f19_nodes, 2};
-const Node f20_nodes[] = {T(0), N(0), O(TBK_OPCODE_AND, 0, 1)};
-const Formula f20 = {f20_nodes, 3};
-const Node f21_nodes[] = {N(0), T(0), O(TBK_OPCODE_AND, 0, 1)};
-const Formula f21 = {f21_nodes, 3};
-const Node f22_nodes[] = {T(0), T(1), O(TBK_OPCODE_AND, 0, 1)};
-const Formula f22 = {f22_nodes, 3};
-const Node f23_nodes[] = {N(0), T(0), O(TBK_OPCODE_SHL, 0, 1)};
-const Formula f23 = {f23_nodes, 3};
-const Node f24_nodes[] = {T(0), O(TBK_OPCODE_NOT, 0)};
+const Formula f22 = {f22_nodes, 7};
+const Node z23_nodes[] = {T(0), TI(0), O(TBK_OPCODE_ATAN2, 1, 0)};
+const ComplexFormula z23 = {z23_nodes, 3, 2, -1};
+const Node f24_nodes[] = {T(0), O(TBK_OPCODE_ASIN, 0)};
 const Formula f24 = {f24_nodes, 2};
-const Node f25_nodes[] = {T(0), N(0), O(TBK_OPCODE_OR, 0, 1)};
-const Formula f25 = {f25_nodes, 3};
-const Node f26_nodes[] = {N(0), T(0), O(TBK_OPCODE_OR, 0, 1)};
-const Formula f26 = {f26_nodes, 3};
-const Node f27_nodes[] = {T(0), T(1), O(TBK_OPCODE_OR, 0, 1)};
-const Formula f27 = {f27_nodes, 3};
-const Node f28_nodes[] = {N(0), T(0), O(TBK_OPCODE_SHR, 0, 1)};
-const Formula f28 = {f28_nodes, 3};
-const Node f29_nodes[] = {T(0), N(0), O(TBK_OPCODE_XOR, 0, 1)};
-const Formula f29 = {f29_nodes, 3};
-const Node f30_nodes[] = {N(0), T(0), O(TBK_OPCODE_XOR, 0, 1)};
+const Node z25_nodes[] = {T(0), TI(0), L(1), O(TBK_OPCODE_SUB, 2, 0), O(TBK_OPCODE_NEG, 1),
+    O(TBK_OPCODE_ABS, 3), L(2), O(TBK_OPCODE_DIV, 5, 6), O(TBK_OPCODE_ABS, 4),
+    O(TBK_OPCODE_MAX, 5, 8), O(TBK_OPCODE_MIN, 5, 8), O(TBK_OPCODE_DIV, 10, 9), L(kInf),
+    O(TBK_OPCODE_EQ, 5, 12), O(TBK_OPCODE_EQ, 8, 12), O(TBK_OPCODE_OR, 13, 14), L(0),
+    O(TBK_OPCODE_EQ, 9, 16), O(TBK_OPCODE_MUL, 11, 11), O(TBK_OPCODE_ADD, 2, 18),
+    O(TBK_OPCODE_SQRT, 19), O(TBK_OPCODE_MUL, 9, 20), O(TBK_OPCODE_SELECT, 17, 9, 21),
+    O(TBK_OPCODE_SELECT, 15, 12, 22), O(TBK_OPCODE_DIV, 23, 6), O(TBK_OPCODE_ADD, 7, 24),
+    O(TBK_OPCODE_SQRT, 25), O(TBK_OPCODE_EQ, 26, 16), O(TBK_OPCODE_MUL, 6, 26),
+    O(TBK_OPCODE_DIV, 8, 28), O(TBK_OPCODE_SELECT, 27, 26, 29), O(TBK_OPCODE_GE, 3, 16),
+    O(TBK_OPCODE_COPYSIGN, 30, 4), O(TBK_OPCODE_COPYSIGN, 26, 4), O(TBK_OPCODE_SELECT, 31, 26, 30),
+    O(TBK_OPCODE_SELECT, 31, 32, 33), O(TBK_OPCODE_ADD, 2, 0), O(TBK_OPCODE_ABS, 36),
+    O(TBK_OPCODE_DIV, 37, 6), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_MAX, 37, 39),
+    O(TBK_OPCODE_MIN, 37, 39), O(TBK_OPCODE_DIV, 41, 40), O(TBK_OPCODE_EQ, 37, 12),
+    O(TBK_OPCODE_EQ, 39, 12), O(TBK_OPCODE_OR, 43, 44), O(TBK_OPCODE_EQ, 40, 16),
+    O(TBK_OPCODE_MUL, 42, 42), O(TBK_OPCODE_ADD, 2, 47), O(TBK_OPCODE_SQRT, 48),
+    O(TBK_OPCODE_MUL, 40, 49), O(TBK_OPCODE_SELECT, 46, 40, 50), O(TBK_OPCODE_SELECT, 45, 12, 51),
+    O(TBK_OPCODE_DIV, 52, 6), O(TBK_OPCODE_ADD, 38, 53), O(TBK_OPCODE_SQRT, 54),
+    O(TBK_OPCODE_EQ, 55, 16), O(TBK_OPCODE_MUL, 6, 55), O(TBK_OPCODE_DIV, 39, 57),
+    O(TBK_OPCODE_SELECT, 56, 55, 58), O(TBK_OPCODE_GE, 36, 16), O(TBK_OPCODE_COPYSIGN, 59, 1),
+    O(TBK_OPCODE_COPYSIGN, 55, 1), O(TBK_OPCODE_SELECT, 60, 55, 59),
+    O(TBK_OPCODE_SELECT, 60, 61, 62), O(TBK_OPCODE_MUL, 34, 63), O(TBK_OPCODE_MUL, 35, 64),
+    O(TBK_OPCODE_SUB, 65, 66), O(TBK_OPCODE_ATAN2, 0, 67), O(TBK_OPCODE_MUL, 34, 64),
+    O(TBK_OPCODE_MUL, 35, 63), O(TBK_OPCODE_SUB, 69, 70), O(TBK_OPCODE_ASINH, 71)};
+const ComplexFormula z25 = {z25_nodes, 73, 68, 72};
+const Node f26_nodes[] = {T(0), O(TBK_OPCODE_ASINH, 0)};
+const Formula f26 = {f26_nodes, 2};
+const Node z27_nodes[] = {T(0), TI(0), O(TBK_OPCODE_NEG, 1), L(1), O(TBK_OPCODE_SUB, 3, 2),
+    O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_ABS, 4), L(2), O(TBK_OPCODE_DIV, 6, 7), O(TBK_OPCODE_ABS, 5),
+    O(TBK_OPCODE_MAX, 6, 9), O(TBK_OPCODE_MIN, 6, 9), O(TBK_OPCODE_DIV, 11, 10), L(kInf),
+    O(TBK_OPCODE_EQ, 6, 13), O(TBK_OPCODE_EQ, 9, 13), O(TBK_OPCODE_OR, 14, 15), L(0),
+    O(TBK_OPCODE_EQ, 10, 17), O(TBK_OPCODE_MUL, 12, 12), O(TBK_OPCODE_ADD, 3, 19),
+    O(TBK_OPCODE_SQRT, 20), O(TBK_OPCODE_MUL, 10, 21), O(TBK_OPCODE_SELECT, 18, 10, 22),
+    O(TBK_OPCODE_SELECT, 16, 13, 23), O(TBK_OPCODE_DIV, 24, 7), O(TBK_OPCODE_ADD, 8, 25),
+    O(TBK_OPCODE_SQRT, 26), O(TBK_OPCODE_EQ, 27, 17), O(TBK_OPCODE_MUL, 7, 27),
+    O(TBK_OPCODE_DIV, 9, 29), O(TBK_OPCODE_SELECT, 28, 27, 30), O(TBK_OPCODE_GE, 4, 17),
+    O(TBK_OPCODE_COPYSIGN, 31, 5), O(TBK_OPCODE_COPYSIGN, 27, 5), O(TBK_OPCODE_SELECT, 32, 27, 31),
+    O(TBK_OPCODE_SELECT, 32, 33, 34), O(TBK_OPCODE_ADD, 3, 2), O(TBK_OPCODE_ABS, 37),
+    O(TBK_OPCODE_DIV, 38, 7), O(TBK_OPCODE_ABS, 0), O(TBK_OPCODE_MAX, 38, 40),
+    O(TBK_OPCODE_MIN, 38, 40), O(TBK_OPCODE_DIV, 42, 41), O(TBK_OPCODE_EQ, 38, 13),
+    O(TBK_OPCODE_EQ, 40, 13), O(TBK_OPCODE_OR, 44, 45), O(TBK_OPCODE_EQ, 41, 17),
+    O(TBK_OPCODE_MUL, 43, 43), O(TBK_OPCODE_ADD, 3, 48), O(TBK_OPCODE_SQRT, 49),
+    O(TBK_OPCODE_MUL, 41, 50), O(TBK_OPCODE_SELECT, 47, 41, 51), O(TBK_OPCODE_SELECT, 46, 13, 52),
+    O(TBK_OPCODE_DIV, 53, 7), O(TBK_OPCODE_ADD, 39, 54), O(TBK_OPCODE_SQRT, 55),
+    O(TBK_OPCODE_EQ, 56, 17), O(TBK_OPCODE_MUL, 7, 56), O(TBK_OPCODE_DIV, 40, 58),
+    O(TBK_OPCODE_SELECT, 57, 56, 59), O(TBK_OPCODE_GE, 37, 17), O(TBK_OPCODE_COPYSIGN, 60, 0),
+    O(TBK_OPCODE_COPYSIGN, 56, 0), O(TBK_OPCODE_SELECT, 61, 56, 60),
+    O(TBK_OPCODE_SELECT, 61, 62, 63), O(TBK_OPCODE_MUL, 35, 64), O(TBK_OPCODE_MUL, 36, 65),
+    O(TBK_OPCODE_SUB, 66, 67), O(TBK_OPCODE_ATAN2, 2, 68), O(TBK_OPCODE_MUL, 35, 65),
+    O(TBK_OPCODE_MUL, 36, 64), O(TBK_OPCODE_SUB, 70, 71), O(TBK_OPCODE_ASINH, 72),
+    O(TBK_OPCODE_NEG, 69)};
+const ComplexFormula z27 = {z27_nodes, 75, 73, 74};
+const Node f28_nodes[] = {T(0), O(TBK_OPCODE_ATAN, 0)};
+const Formula f28 = {f28_nodes, 2};
+const Node z29_nodes[] = {T(0), TI(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_ABS, 2), L(1),
+    O(TBK_OPCODE_SUB, 4, 3), O(TBK_OPCODE_MUL, 5, 5), O(TBK_OPCODE_MUL, 0, 0),
+    O(TBK_OPCODE_ADD, 6, 7), O(TBK_OPCODE_ABS, 0), O(TBK_OPCODE_MAX, 3, 9), L(100000000),
+    O(TBK_OPCODE_GT, 10, 11), L(0), O(TBK_OPCODE_GE, 3, 9), O(TBK_OPCODE_SELECT, 14, 2, 0),
+    O(TBK_OPCODE_SELECT, 14, 0, 2), O(TBK_OPCODE_EQ, 15, 13), O(TBK_OPCODE_DIV, 16, 15),
+    O(TBK_OPCODE_SELECT, 17, 16, 18), O(TBK_OPCODE_MUL, 16, 19), O(TBK_OPCODE_ADD, 15, 20),
+    O(TBK_OPCODE_MUL, 13, 19), O(TBK_OPCODE_ADD, 4, 22), O(TBK_OPCODE_MUL, 4, 19),
+    O(TBK_OPCODE_ADD, 24, 13), O(TBK_OPCODE_SELECT, 14, 23, 25), O(TBK_OPCODE_SUB, 13, 24),
+    O(TBK_OPCODE_SUB, 22, 4), O(TBK_OPCODE_SELECT, 14, 27, 28), O(TBK_OPCODE_DIV, 26, 21),
+    O(TBK_OPCODE_DIV, 29, 21), L(4), O(TBK_OPCODE_MUL, 32, 3), O(TBK_OPCODE_DIV, 33, 8),
+    O(TBK_OPCODE_LOG1P, 34), O(TBK_OPCODE_DIV, 35, 32), O(TBK_OPCODE_COPYSIGN, 36, 2),
+    O(TBK_OPCODE_SELECT, 12, 30, 37), L(3.141592653589793), L(2), O(TBK_OPCODE_DIV, 39, 40),
+    O(TBK_OPCODE_COPYSIGN, 41, 0), O(TBK_OPCODE_ADD, 42, 31), O(TBK_OPCODE_MUL, 40, 0),
+    O(TBK_OPCODE_ADD, 4, 3), O(TBK_OPCODE_MUL, 5, 45), O(TBK_OPCODE_SUB, 46, 7),
+    O(TBK_OPCODE_ATAN2, 44, 47), O(TBK_OPCODE_DIV, 48, 40), O(TBK_OPCODE_SELECT, 12, 43, 49),
+    O(TBK_OPCODE_NEG, 38)};
+const ComplexFormula z29 = {z29_nodes, 52, 50, 51};
+const Node f30_nodes[] = {T(0), T(1), O(TBK_OPCODE_ATAN2, 0, 1)};
 const Formula f30 = {f30_nodes, 3};
-const Node f31_nodes[] = {T(0), T(1), O(TBK_OPCODE_XOR, 0, 1)};
-const Formula f31 = {f31_nodes, 3};
-const Node f32_nodes[] = {T(0)};
-const Formula f32 = {f32_nodes, 1};
-const Node f33_nodes[] = {T(0), O(TBK_OPCODE_CEIL, 0)};
-const Formula f33 = {f33_nodes, 2};
-const Condition c34[] = {{1, Is::kPresent, 0, nullptr}, {2, Is::kPresent, 0, nullptr}};
-const Node f35_nodes[] = {T(0), N(0), O(TBK_OPCODE_MAX, 0, 1), N(1), O(TBK_OPCODE_MIN, 2, 3)};
-const Formula f35 = {f35_nodes, 5};
-const Condition c36[] = {{2, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr}};
-const Node f37_nodes[] = {T(0), N(0), O(TBK_OPCODE_MAX, 0, 1)};
-const Formula f37 = {f37_nodes, 3};
-const Condition c38[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kPresent, 0, nullptr}};
-const Node f39_nodes[] = {T(0), N(0), O(TBK_OPCODE_MIN, 0, 1)};
+const Node f31_nodes[] = {T(0), O(TBK_OPCODE_ATANH, 0)};
+const Formula f31 = {f31_nodes, 2};
+const Node z32_nodes[] = {T(0), TI(0), O(TBK_OPCODE_ABS, 0), L(1), O(TBK_OPCODE_SUB, 3, 2),
+    O(TBK_OPCODE_MUL, 4, 4), O(TBK_OPCODE_MUL, 1, 1), O(TBK_OPCODE_ADD, 5, 6), O(TBK_OPCODE_ABS, 1),
+    O(TBK_OPCODE_MAX, 2, 8), L(100000000), O(TBK_OPCODE_GT, 9, 10), L(0), O(TBK_OPCODE_GE, 2, 8),
+    O(TBK_OPCODE_SELECT, 13, 0, 1), O(TBK_OPCODE_SELECT, 13, 1, 0), O(TBK_OPCODE_EQ, 14, 12),
+    O(TBK_OPCODE_DIV, 15, 14), O(TBK_OPCODE_SELECT, 16, 15, 17), O(TBK_OPCODE_MUL, 15, 18),
+    O(TBK_OPCODE_ADD, 14, 19), O(TBK_OPCODE_MUL, 12, 18), O(TBK_OPCODE_ADD, 3, 21),
+    O(TBK_OPCODE_MUL, 3, 18), O(TBK_OPCODE_ADD, 23, 12), O(TBK_OPCODE_SELECT, 13, 22, 24),
+    O(TBK_OPCODE_SUB, 12, 23), O(TBK_OPCODE_SUB, 21, 3), O(TBK_OPCODE_SELECT, 13, 26, 27),
+    O(TBK_OPCODE_DIV, 25, 20), O(TBK_OPCODE_DIV, 28, 20), L(4), O(TBK_OPCODE_MUL, 31, 2),
+    O(TBK_OPCODE_DIV, 32, 7), O(TBK_OPCODE_LOG1P, 33), O(TBK_OPCODE_DIV, 34, 31),
+    O(TBK_OPCODE_COPYSIGN, 35, 0), O(TBK_OPCODE_SELECT, 11, 29, 36), L(3.141592653589793), L(2),
+    O(TBK_OPCODE_DIV, 38, 39), O(TBK_OPCODE_COPYSIGN, 40, 1), O(TBK_OPCODE_ADD, 41, 30),
+    O(TBK_OPCODE_MUL, 39, 1), O(TBK_OPCODE_ADD, 3, 2), O(TBK_OPCODE_MUL, 4, 44),
+    O(TBK_OPCODE_SUB, 45, 6), O(TBK_OPCODE_ATAN2, 43, 46), O(TBK_OPCODE_DIV, 47, 39),
+    O(TBK_OPCODE_SELECT, 11, 42, 48)};
+const ComplexFormula z32 = {z32_nodes, 50, 37, 49};
+const Node f33_nodes[] = {T(0), N(0), O(TBK_OPCODE_AND, 0, 1)};
+const Formula f33 = {f33_nodes, 3};
+const Node f34_nodes[] = {N(0), T(0), O(TBK_OPCODE_AND, 0, 1)};
+const Formula f34 = {f34_nodes, 3};
+const Node f35_nodes[] = {T(0), T(1), O(TBK_OPCODE_AND, 0, 1)};
+const Formula f35 = {f35_nodes, 3};
+const Node f36_nodes[] = {N(0), T(0), O(TBK_OPCODE_SHL, 0, 1)};
+const Formula f36 = {f36_nodes, 3};
+const Node f37_nodes[] = {T(0), O(TBK_OPCODE_NOT, 0)};
+const Formula f37 = {f37_nodes, 2};
+const Node f38_nodes[] = {T(0), N(0), O(TBK_OPCODE_OR, 0, 1)};
+const Formula f38 = {f38_nodes, 3};
+const Node f39_nodes[] = {N(0), T(0), O(TBK_OPCODE_OR, 0, 1)};
 const Formula f39 = {f39_nodes, 3};
-const Node f40_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), T(2), O(TBK_OPCODE_MIN, 2, 3)};
-const Formula f40 = {f40_nodes, 5};
-const Node f41_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1)};
+const Node f40_nodes[] = {T(0), T(1), O(TBK_OPCODE_OR, 0, 1)};
+const Formula f40 = {f40_nodes, 3};
+const Node f41_nodes[] = {N(0), T(0), O(TBK_OPCODE_SHR, 0, 1)};
 const Formula f41 = {f41_nodes, 3};
-const Node f42_nodes[] = {T(0), T(1), O(TBK_OPCODE_MIN, 0, 1)};
+const Node f42_nodes[] = {T(0), N(0), O(TBK_OPCODE_XOR, 0, 1)};
 const Formula f42 = {f42_nodes, 3};
-const Node f43_nodes[] = {T(0), N(0), O(TBK_OPCODE_COPYSIGN, 0, 1)};
+const Node f43_nodes[] = {N(0), T(0), O(TBK_OPCODE_XOR, 0, 1)};
 const Formula f43 = {f43_nodes, 3};
-const Node f44_nodes[] = {T(0), T(1), O(TBK_OPCODE_COPYSIGN, 0, 1)};
+const Node f44_nodes[] = {T(0), T(1), O(TBK_OPCODE_XOR, 0, 1)};
 const Formula f44 = {f44_nodes, 3};
-const Node f45_nodes[] = {T(0), O(TBK_OPCODE_COS, 0)};
-const Formula f45 = {f45_nodes, 2};
-const Node f46_nodes[] = {T(0), O(TBK_OPCODE_COSH, 0)};
+const Node f45_nodes[] = {T(0)};
+const Formula f45 = {f45_nodes, 1};
+const Node f46_nodes[] = {T(0), O(TBK_OPCODE_CEIL, 0)};
 const Formula f46 = {f46_nodes, 2};
-const Node f47_nodes[] = {T(0), L(0.017453292519943295), O(TBK_OPCODE_MUL, 0, 1)};
-const Formula f47 = {f47_nodes, 3};
-const Node f48_nodes[] = {T(0), L(0), O(TBK_OPCODE_EQ, 0, 1), L(kInf), O(TBK_OPCODE_NEG, 0),
+const Condition c47[] = {{1, Is::kPresent, 0, nullptr}, {2, Is::kPresent, 0, nullptr}};
+const Node f48_nodes[] = {T(0), N(0), O(TBK_OPCODE_MAX, 0, 1), N(1), O(TBK_OPCODE_MIN, 2, 3)};
+const Formula f48 = {f48_nodes, 5};
+const Condition c49[] = {{2, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr}};
+const Node f50_nodes[] = {T(0), N(0), O(TBK_OPCODE_MAX, 0, 1)};
+const Formula f50 = {f50_nodes, 3};
+const Condition c51[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kPresent, 0, nullptr}};
+const Node f52_nodes[] = {T(0), N(0), O(TBK_OPCODE_MIN, 0, 1)};
+const Formula f52 = {f52_nodes, 3};
+const Node f53_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), T(2), O(TBK_OPCODE_MIN, 2, 3)};
+const Formula f53 = {f53_nodes, 5};
+const Node f54_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1)};
+const Formula f54 = {f54_nodes, 3};
+const Node f55_nodes[] = {T(0), T(1), O(TBK_OPCODE_MIN, 0, 1)};
+const Formula f55 = {f55_nodes, 3};
+const Node f56_nodes[] = {T(0), N(0), O(TBK_OPCODE_COPYSIGN, 0, 1)};
+const Formula f56 = {f56_nodes, 3};
+const Node f57_nodes[] = {T(0), T(1), O(TBK_OPCODE_COPYSIGN, 0, 1)};
+const Formula f57 = {f57_nodes, 3};
+const Node f58_nodes[] = {T(0), O(TBK_OPCODE_COS, 0)};
+const Formula f58 = {f58_nodes, 2};
+const Node z59_nodes[] = {T(0), TI(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_COS, 0),
+    O(TBK_OPCODE_COSH, 2), L(0), O(TBK_OPCODE_EQ, 3, 5), L(1), O(TBK_OPCODE_COPYSIGN, 7, 4),
+    O(TBK_OPCODE_MUL, 3, 8), O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_SELECT, 6, 9, 10),
+    O(TBK_OPCODE_SIN, 0), O(TBK_OPCODE_SINH, 2), O(TBK_OPCODE_EQ, 12, 5),
+    O(TBK_OPCODE_COPYSIGN, 7, 13), O(TBK_OPCODE_MUL, 12, 15), O(TBK_OPCODE_MUL, 12, 13),
+    O(TBK_OPCODE_SELECT, 14, 16, 17)};
+const ComplexFormula z59 = {z59_nodes, 19, 11, 18};
+const Node f60_nodes[] = {T(0), O(TBK_OPCODE_COSH, 0)};
+const Formula f60 = {f60_nodes, 2};
+const Node z61_nodes[] = {T(0), TI(0), O(TBK_OPCODE_COS, 1), O(TBK_OPCODE_COSH, 0), L(0),
+    O(TBK_OPCODE_EQ, 2, 4), L(1), O(TBK_OPCODE_COPYSIGN, 6, 3), O(TBK_OPCODE_MUL, 2, 7),
+    O(TBK_OPCODE_MUL, 2, 3), O(TBK_OPCODE_SELECT, 5, 8, 9), O(TBK_OPCODE_SIN, 1),
+    O(TBK_OPCODE_SINH, 0), O(TBK_OPCODE_EQ, 11, 4), O(TBK_OPCODE_COPYSIGN, 6, 12),
+    O(TBK_OPCODE_MUL, 11, 14), O(TBK_OPCODE_MUL, 11, 12), O(TBK_OPCODE_SELECT, 13, 15, 16)};
+const ComplexFormula z61 = {z61_nodes, 18, 10, 17};
+const Node f62_nodes[] = {T(0), L(0.017453292519943295), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f62 = {f62_nodes, 3};
+const Node f63_nodes[] = {T(0), L(0), O(TBK_OPCODE_EQ, 0, 1), L(kInf), O(TBK_OPCODE_NEG, 0),
     O(TBK_OPCODE_COPYSIGN, 3, 4), O(TBK_OPCODE_LT, 0, 1), O(TBK_OPCODE_FLOOR, 0),
     O(TBK_OPCODE_EQ, 0, 7), L(kNan), L(1), O(TBK_OPCODE_SUB, 10, 0), L(8),
     O(TBK_OPCODE_ADD, 11, 12), O(TBK_OPCODE_MUL, 13, 13), O(TBK_OPCODE_DIV, 10, 14),
@@ -158,20 +340,28 @@ const Node f48_nodes[] = {T(0), L(0), O(TBK_OPCODE_EQ, 0, 1), L(kInf), O(TBK_OPC
     O(TBK_OPCODE_ADD, 0, 60), O(TBK_OPCODE_DIV, 10, 113), O(TBK_OPCODE_ADD, 112, 114),
     O(TBK_OPCODE_ADD, 0, 64), O(TBK_OPCODE_DIV, 10, 116), O(TBK_OPCODE_ADD, 115, 117),
     O(TBK_OPCODE_SUB, 96, 118), O(TBK_OPCODE_SELECT, 6, 76, 119), O(TBK_OPCODE_SELECT, 2, 5, 120)};
-const Formula f48 = {f48_nodes, 122};
-const Node f49_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1)};
-const Formula f49 = {f49_nodes, 3};
-const Condition c50[] = {{2, Is::kAbsent, 0, nullptr}};
-const Condition c51[] = {{2, Is::kText, 0, "trunc"}};
-const Node f52_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV_TRUNC, 0, 1)};
-const Formula f52 = {f52_nodes, 3};
-const Node f53_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1), K(NodeKind::kRounded, 2),
+const Formula f63 = {f63_nodes, 122};
+const Node f64_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1)};
+const Formula f64 = {f64_nodes, 3};
+const Node z65_nodes[] = {T(0), TI(0), N(0), NI(0), O(TBK_OPCODE_ABS, 2), O(TBK_OPCODE_ABS, 3),
+    O(TBK_OPCODE_GE, 4, 5), O(TBK_OPCODE_SELECT, 6, 2, 3), O(TBK_OPCODE_SELECT, 6, 3, 2), L(0),
+    O(TBK_OPCODE_EQ, 7, 9), O(TBK_OPCODE_DIV, 8, 7), O(TBK_OPCODE_SELECT, 10, 8, 11),
+    O(TBK_OPCODE_MUL, 8, 12), O(TBK_OPCODE_ADD, 7, 13), O(TBK_OPCODE_MUL, 1, 12),
+    O(TBK_OPCODE_ADD, 0, 15), O(TBK_OPCODE_MUL, 0, 12), O(TBK_OPCODE_ADD, 17, 1),
+    O(TBK_OPCODE_SELECT, 6, 16, 18), O(TBK_OPCODE_SUB, 1, 17), O(TBK_OPCODE_SUB, 15, 0),
+    O(TBK_OPCODE_SELECT, 6, 20, 21), O(TBK_OPCODE_DIV, 19, 14), O(TBK_OPCODE_DIV, 22, 14)};
+const ComplexFormula z65 = {z65_nodes, 25, 23, 24};
+const Condition c66[] = {{2, Is::kAbsent, 0, nullptr}};
+const Condition c67[] = {{2, Is::kText, 0, "trunc"}};
+const Node f68_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV_TRUNC, 0, 1)};
+const Formula f68 = {f68_nodes, 3};
+const Node f69_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1), K(NodeKind::kRounded, 2),
     O(TBK_OPCODE_TRUNC, 3)};
-const Formula f53 = {f53_nodes, 5};
-const Condition c54[] = {{2, Is::kText, 0, "floor"}};
-const Node f55_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV_FLOOR, 0, 1)};
-const Formula f55 = {f55_nodes, 3};
-const Node f56_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCODE_SUB, 0, 2),
+const Formula f69 = {f69_nodes, 5};
+const Condition c70[] = {{2, Is::kText, 0, "floor"}};
+const Node f71_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV_FLOOR, 0, 1)};
+const Formula f71 = {f71_nodes, 3};
+const Node f72_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCODE_SUB, 0, 2),
     K(NodeKind::kRounded, 3), O(TBK_OPCODE_DIV, 4, 1), K(NodeKind::kRounded, 5), L(0),
     O(TBK_OPCODE_NE, 2, 7), O(TBK_OPCODE_LT, 1, 7), O(TBK_OPCODE_LT, 2, 7), O(TBK_OPCODE_NE, 9, 10),
     O(TBK_OPCODE_AND, 8, 11), L(1), O(TBK_OPCODE_SUB, 6, 13), K(NodeKind::kRounded, 14),
@@ -182,17 +372,25 @@ const Node f56_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCOD
     O(TBK_OPCODE_NE, 29, 27), O(TBK_OPCODE_AND, 28, 30), O(TBK_OPCODE_OR, 24, 31),
     O(TBK_OPCODE_EQ, 16, 7), O(TBK_OPCODE_COPYSIGN, 7, 25), O(TBK_OPCODE_SELECT, 33, 34, 23),
     O(TBK_OPCODE_SELECT, 32, 25, 35)};
-const Formula f56 = {f56_nodes, 37};
-const Node f57_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1)};
-const Formula f57 = {f57_nodes, 3};
-const Node f58_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV_TRUNC, 0, 1)};
-const Formula f58 = {f58_nodes, 3};
-const Node f59_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1), K(NodeKind::kRounded, 2),
+const Formula f72 = {f72_nodes, 37};
+const Node f73_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1)};
+const Formula f73 = {f73_nodes, 3};
+const Node z74_nodes[] = {T(0), TI(0), T(1), TI(1), O(TBK_OPCODE_ABS, 2), O(TBK_OPCODE_ABS, 3),
+    O(TBK_OPCODE_GE, 4, 5), O(TBK_OPCODE_SELECT, 6, 2, 3), O(TBK_OPCODE_SELECT, 6, 3, 2), L(0),
+    O(TBK_OPCODE_EQ, 7, 9), O(TBK_OPCODE_DIV, 8, 7), O(TBK_OPCODE_SELECT, 10, 8, 11),
+    O(TBK_OPCODE_MUL, 8, 12), O(TBK_OPCODE_ADD, 7, 13), O(TBK_OPCODE_MUL, 1, 12),
+    O(TBK_OPCODE_ADD, 0, 15), O(TBK_OPCODE_MUL, 0, 12), O(TBK_OPCODE_ADD, 17, 1),
+    O(TBK_OPCODE_SELECT, 6, 16, 18), O(TBK_OPCODE_SUB, 1, 17), O(TBK_OPCODE_SUB, 15, 0),
+    O(TBK_OPCODE_SELECT, 6, 20, 21), O(TBK_OPCODE_DIV, 19, 14), O(TBK_OPCODE_DIV, 22, 14)};
+const ComplexFormula z74 = {z74_nodes, 25, 23, 24};
+const Node f75_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV_TRUNC, 0, 1)};
+const Formula f75 = {f75_nodes, 3};
+const Node f76_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1), K(NodeKind::kRounded, 2),
     O(TBK_OPCODE_TRUNC, 3)};
-const Formula f59 = {f59_nodes, 5};
-const Node f60_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV_FLOOR, 0, 1)};
-const Formula f60 = {f60_nodes, 3};
-const Node f61_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCODE_SUB, 0, 2),
+const Formula f76 = {f76_nodes, 5};
+const Node f77_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV_FLOOR, 0, 1)};
+const Formula f77 = {f77_nodes, 3};
+const Node f78_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCODE_SUB, 0, 2),
     K(NodeKind::kRounded, 3), O(TBK_OPCODE_DIV, 4, 1), K(NodeKind::kRounded, 5), L(0),
     O(TBK_OPCODE_NE, 2, 7), O(TBK_OPCODE_LT, 1, 7), O(TBK_OPCODE_LT, 2, 7), O(TBK_OPCODE_NE, 9, 10),
     O(TBK_OPCODE_AND, 8, 11), L(1), O(TBK_OPCODE_SUB, 6, 13), K(NodeKind::kRounded, 14),
@@ -203,31 +401,37 @@ const Node f61_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCOD
     O(TBK_OPCODE_NE, 29, 27), O(TBK_OPCODE_AND, 28, 30), O(TBK_OPCODE_OR, 24, 31),
     O(TBK_OPCODE_EQ, 16, 7), O(TBK_OPCODE_COPYSIGN, 7, 25), O(TBK_OPCODE_SELECT, 33, 34, 23),
     O(TBK_OPCODE_SELECT, 32, 25, 35)};
-const Formula f61 = {f61_nodes, 37};
-const Node f62_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), N(2), O(TBK_OPCODE_MUL, 0, 3),
+const Formula f78 = {f78_nodes, 37};
+const Node f79_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), N(2), O(TBK_OPCODE_MUL, 0, 3),
     O(TBK_OPCODE_EXPM1, 4), N(0), N(1), O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 5, 8),
     O(TBK_OPCODE_MUL, 0, 7), O(TBK_OPCODE_SELECT, 2, 9, 10)};
-const Formula f62 = {f62_nodes, 12};
-const Condition c63[] = {{4, Is::kInteger, 0, nullptr}};
-const Node f64_nodes[] = {T(1), L(0), O(TBK_OPCODE_LE, 0, 1), T(0), N(2), N(0),
+const Formula f79 = {f79_nodes, 12};
+const Condition c80[] = {{4, Is::kInteger, 0, nullptr}};
+const Node f81_nodes[] = {T(1), L(0), O(TBK_OPCODE_LE, 0, 1), T(0), N(2), N(0),
     O(TBK_OPCODE_MUL, 4, 5), N(1), O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 3, 8),
     O(TBK_OPCODE_MUL, 0, 4), O(TBK_OPCODE_EXP, 10), O(TBK_OPCODE_MUL, 9, 11),
     O(TBK_OPCODE_MUL, 3, 7), O(TBK_OPCODE_SELECT, 2, 12, 13)};
-const Formula f64 = {f64_nodes, 15};
-const Condition c65[] = {{4, Is::kInteger, 1, nullptr}, {1, Is::kNotNegative, 0, nullptr}};
-const Node f66_nodes[] = {T(1), L(0), O(TBK_OPCODE_LE, 0, 1), T(0), N(2), O(TBK_OPCODE_MUL, 3, 4),
+const Formula f81 = {f81_nodes, 15};
+const Condition c82[] = {{4, Is::kInteger, 1, nullptr}, {1, Is::kNotNegative, 0, nullptr}};
+const Node f83_nodes[] = {T(1), L(0), O(TBK_OPCODE_LE, 0, 1), T(0), N(2), O(TBK_OPCODE_MUL, 3, 4),
     N(0), N(1), O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_ADD, 0, 8), O(TBK_OPCODE_MUL, 5, 9),
     O(TBK_OPCODE_MUL, 3, 7), O(TBK_OPCODE_SELECT, 2, 10, 11)};
-const Formula f66 = {f66_nodes, 13};
-const Node f67_nodes[] = {T(0), N(0), O(TBK_OPCODE_EQ, 0, 1)};
-const Formula f67 = {f67_nodes, 3};
-const Node f68_nodes[] = {T(0), T(1), O(TBK_OPCODE_EQ, 0, 1)};
-const Formula f68 = {f68_nodes, 3};
-const Node f69_nodes[] = {T(0), O(TBK_OPCODE_ERF, 0)};
-const Formula f69 = {f69_nodes, 2};
-const Node f70_nodes[] = {T(0), O(TBK_OPCODE_ERFC, 0)};
-const Formula f70 = {f70_nodes, 2};
-const Node f71_nodes[] = {T(0), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_MUL, 1, 0),
+const Formula f83 = {f83_nodes, 13};
+const Node f84_nodes[] = {T(0), N(0), O(TBK_OPCODE_EQ, 0, 1)};
+const Formula f84 = {f84_nodes, 3};
+const Node z85_nodes[] = {T(0), TI(0), N(0), NI(0), O(TBK_OPCODE_EQ, 0, 2), O(TBK_OPCODE_EQ, 1, 3),
+    O(TBK_OPCODE_AND, 4, 5)};
+const ComplexFormula z85 = {z85_nodes, 7, 6, -1};
+const Node f86_nodes[] = {T(0), T(1), O(TBK_OPCODE_EQ, 0, 1)};
+const Formula f86 = {f86_nodes, 3};
+const Node z87_nodes[] = {T(0), TI(0), T(1), TI(1), O(TBK_OPCODE_EQ, 0, 2), O(TBK_OPCODE_EQ, 1, 3),
+    O(TBK_OPCODE_AND, 4, 5)};
+const ComplexFormula z87 = {z87_nodes, 7, 6, -1};
+const Node f88_nodes[] = {T(0), O(TBK_OPCODE_ERF, 0)};
+const Formula f88 = {f88_nodes, 2};
+const Node f89_nodes[] = {T(0), O(TBK_OPCODE_ERFC, 0)};
+const Formula f89 = {f89_nodes, 2};
+const Node f90_nodes[] = {T(0), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_MUL, 1, 0),
     O(TBK_OPCODE_LOG1P, 2), O(TBK_OPCODE_NEG, 3), L(2.5), O(TBK_OPCODE_SUB, 4, 5),
     O(TBK_OPCODE_SQRT, 4), L(3), O(TBK_OPCODE_SUB, 7, 8), L(0.246640727), L(-0.00417768164),
     L(-0.00125372503), L(0.00021858087), L(-4.39150654e-06), L(-3.5233877e-06), L(3.43273939e-07),
@@ -258,49 +462,65 @@ const Node f71_nodes[] = {T(0), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_MUL, 1, 0),
     O(TBK_OPCODE_SUB, 85, 98), O(TBK_OPCODE_LT, 65, 64), O(TBK_OPCODE_EQ, 65, 64), L(kInf),
     O(TBK_OPCODE_MUL, 0, 102), L(kNan), O(TBK_OPCODE_SELECT, 101, 103, 104),
     O(TBK_OPCODE_SELECT, 100, 99, 105)};
-const Formula f71 = {f71_nodes, 107};
-const Node f72_nodes[] = {T(0), O(TBK_OPCODE_EXP, 0)};
-const Formula f72 = {f72_nodes, 2};
-const Node f73_nodes[] = {L(2), T(0), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f73 = {f73_nodes, 3};
-const Node f74_nodes[] = {T(0), O(TBK_OPCODE_EXPM1, 0)};
-const Formula f74 = {f74_nodes, 2};
-const Node f75_nodes[] = {T(0), O(TBK_OPCODE_FLOOR, 0)};
-const Formula f75 = {f75_nodes, 2};
-const Node f76_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), T(1), O(TBK_OPCODE_ISNAN, 2),
+const Formula f90 = {f90_nodes, 107};
+const Node f91_nodes[] = {T(0), O(TBK_OPCODE_EXP, 0)};
+const Formula f91 = {f91_nodes, 2};
+const Node z92_nodes[] = {T(0), TI(0), L(2), O(TBK_OPCODE_DIV, 0, 2), O(TBK_OPCODE_EXP, 3),
+    O(TBK_OPCODE_COS, 1), O(TBK_OPCODE_MUL, 4, 5), O(TBK_OPCODE_MUL, 6, 4), L(0),
+    O(TBK_OPCODE_EQ, 1, 8), O(TBK_OPCODE_SIN, 1), O(TBK_OPCODE_MUL, 4, 10),
+    O(TBK_OPCODE_MUL, 11, 4), O(TBK_OPCODE_SELECT, 9, 1, 12)};
+const ComplexFormula z92 = {z92_nodes, 14, 7, 13};
+const Node f93_nodes[] = {L(2), T(0), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f93 = {f93_nodes, 3};
+const Node z94_nodes[] = {L(0.6931471805599453), T(0), TI(0), O(TBK_OPCODE_MUL, 0, 1),
+    O(TBK_OPCODE_MUL, 0, 2), L(2), O(TBK_OPCODE_DIV, 3, 5), O(TBK_OPCODE_EXP, 6),
+    O(TBK_OPCODE_COS, 4), O(TBK_OPCODE_MUL, 7, 8), O(TBK_OPCODE_MUL, 9, 7), L(0),
+    O(TBK_OPCODE_EQ, 4, 11), O(TBK_OPCODE_SIN, 4), O(TBK_OPCODE_MUL, 7, 13),
+    O(TBK_OPCODE_MUL, 14, 7), O(TBK_OPCODE_SELECT, 12, 4, 15)};
+const ComplexFormula z94 = {z94_nodes, 17, 10, 16};
+const Node f95_nodes[] = {T(0), O(TBK_OPCODE_EXPM1, 0)};
+const Formula f95 = {f95_nodes, 2};
+const Node z96_nodes[] = {T(0), TI(0), L(2), O(TBK_OPCODE_DIV, 1, 2), O(TBK_OPCODE_SIN, 3),
+    O(TBK_OPCODE_EXPM1, 0), O(TBK_OPCODE_COS, 1), O(TBK_OPCODE_MUL, 5, 6), O(TBK_OPCODE_MUL, 2, 4),
+    O(TBK_OPCODE_MUL, 8, 4), O(TBK_OPCODE_SUB, 7, 9), O(TBK_OPCODE_EXP, 0), O(TBK_OPCODE_SIN, 1),
+    O(TBK_OPCODE_MUL, 11, 12)};
+const ComplexFormula z96 = {z96_nodes, 14, 10, 13};
+const Node f97_nodes[] = {T(0), O(TBK_OPCODE_FLOOR, 0)};
+const Formula f97 = {f97_nodes, 2};
+const Node f98_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), T(1), O(TBK_OPCODE_ISNAN, 2),
     O(TBK_OPCODE_MAX, 0, 2), O(TBK_OPCODE_SELECT, 3, 0, 4), O(TBK_OPCODE_SELECT, 1, 2, 5)};
-const Formula f76 = {f76_nodes, 7};
-const Node f77_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), T(1), O(TBK_OPCODE_ISNAN, 2),
+const Formula f98 = {f98_nodes, 7};
+const Node f99_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), T(1), O(TBK_OPCODE_ISNAN, 2),
     O(TBK_OPCODE_MIN, 0, 2), O(TBK_OPCODE_SELECT, 3, 0, 4), O(TBK_OPCODE_SELECT, 1, 2, 5)};
-const Formula f77 = {f77_nodes, 7};
-const Node f78_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_TRUNC, 0, 1)};
-const Formula f78 = {f78_nodes, 3};
-const Node f79_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_TRUNC, 0, 1)};
-const Formula f79 = {f79_nodes, 3};
-const Node f80_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0), O(TBK_OPCODE_SUB, 0, 1)};
-const Formula f80 = {f80_nodes, 3};
-const Node f81_nodes[] = {T(0), N(0), O(TBK_OPCODE_GE, 0, 1)};
-const Formula f81 = {f81_nodes, 3};
-const Node f82_nodes[] = {T(0), T(1), O(TBK_OPCODE_GE, 0, 1)};
-const Formula f82 = {f82_nodes, 3};
-const Condition c83[] = {{1, Is::kText, 0, "none"}};
-const Node f84_nodes[] = {T(0), L(0.5), L(-0.7071067811865476), O(TBK_OPCODE_MUL, 0, 2),
+const Formula f99 = {f99_nodes, 7};
+const Node f100_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_TRUNC, 0, 1)};
+const Formula f100 = {f100_nodes, 3};
+const Node f101_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_TRUNC, 0, 1)};
+const Formula f101 = {f101_nodes, 3};
+const Node f102_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0), O(TBK_OPCODE_SUB, 0, 1)};
+const Formula f102 = {f102_nodes, 3};
+const Node f103_nodes[] = {T(0), N(0), O(TBK_OPCODE_GE, 0, 1)};
+const Formula f103 = {f103_nodes, 3};
+const Node f104_nodes[] = {T(0), T(1), O(TBK_OPCODE_GE, 0, 1)};
+const Formula f104 = {f104_nodes, 3};
+const Condition c105[] = {{1, Is::kText, 0, "none"}};
+const Node f106_nodes[] = {T(0), L(0.5), L(-0.7071067811865476), O(TBK_OPCODE_MUL, 0, 2),
     O(TBK_OPCODE_ERFC, 3), O(TBK_OPCODE_MUL, 1, 4), O(TBK_OPCODE_MUL, 0, 5)};
-const Formula f84 = {f84_nodes, 7};
-const Condition c85[] = {{1, Is::kText, 0, "tanh"}};
-const Node f86_nodes[] = {L(0.5), T(0), O(TBK_OPCODE_MUL, 0, 1), L(1), L(0.7978845608028654),
+const Formula f106 = {f106_nodes, 7};
+const Condition c107[] = {{1, Is::kText, 0, "tanh"}};
+const Node f108_nodes[] = {L(0.5), T(0), O(TBK_OPCODE_MUL, 0, 1), L(1), L(0.7978845608028654),
     L(0.044715), O(TBK_OPCODE_MUL, 5, 1), O(TBK_OPCODE_MUL, 6, 1), O(TBK_OPCODE_MUL, 7, 1),
     O(TBK_OPCODE_ADD, 1, 8), O(TBK_OPCODE_MUL, 4, 9), O(TBK_OPCODE_TANH, 10),
     O(TBK_OPCODE_ADD, 3, 11), O(TBK_OPCODE_MUL, 2, 12)};
-const Formula f86 = {f86_nodes, 14};
-const Condition c87[] = {{2, Is::kText, 0, "none"}};
-const Node f88_nodes[] = {T(0), T(1), L(0.5), L(-0.7071067811865476), O(TBK_OPCODE_MUL, 1, 3),
+const Formula f108 = {f108_nodes, 14};
+const Condition c109[] = {{2, Is::kText, 0, "none"}};
+const Node f110_nodes[] = {T(0), T(1), L(0.5), L(-0.7071067811865476), O(TBK_OPCODE_MUL, 1, 3),
     O(TBK_OPCODE_ERFC, 4), O(TBK_OPCODE_MUL, 2, 5), L(-0.5), O(TBK_OPCODE_MUL, 7, 1),
     O(TBK_OPCODE_MUL, 8, 1), O(TBK_OPCODE_EXP, 9), O(TBK_OPCODE_MUL, 1, 10), L(0.3989422804014327),
     O(TBK_OPCODE_MUL, 11, 12), O(TBK_OPCODE_ADD, 6, 13), O(TBK_OPCODE_MUL, 0, 14)};
-const Formula f88 = {f88_nodes, 16};
-const Condition c89[] = {{2, Is::kText, 0, "tanh"}};
-const Node f90_nodes[] = {T(1), L(0.7978845608028654), L(0.044715), O(TBK_OPCODE_MUL, 2, 0),
+const Formula f110 = {f110_nodes, 16};
+const Condition c111[] = {{2, Is::kText, 0, "tanh"}};
+const Node f112_nodes[] = {T(1), L(0.7978845608028654), L(0.044715), O(TBK_OPCODE_MUL, 2, 0),
     O(TBK_OPCODE_MUL, 3, 0), O(TBK_OPCODE_MUL, 4, 0), O(TBK_OPCODE_ADD, 0, 5),
     O(TBK_OPCODE_MUL, 1, 6), O(TBK_OPCODE_TANH, 7), L(1), L(3), O(TBK_OPCODE_MUL, 10, 2),
     O(TBK_OPCODE_MUL, 11, 0), O(TBK_OPCODE_MUL, 12, 0), O(TBK_OPCODE_ADD, 9, 13),
@@ -308,57 +528,57 @@ const Node f90_nodes[] = {T(1), L(0.7978845608028654), L(0.044715), O(TBK_OPCODE
     O(TBK_OPCODE_MUL, 17, 0), O(TBK_OPCODE_MUL, 8, 8), O(TBK_OPCODE_SUB, 9, 21),
     O(TBK_OPCODE_MUL, 20, 22), O(TBK_OPCODE_MUL, 23, 15), O(TBK_OPCODE_ADD, 19, 24),
     O(TBK_OPCODE_MUL, 16, 25)};
-const Formula f90 = {f90_nodes, 27};
-const Node f91_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1)};
-const Formula f91 = {f91_nodes, 3};
-const Node f92_nodes[] = {T(0), T(1), O(TBK_OPCODE_GT, 0, 1)};
-const Formula f92 = {f92_nodes, 3};
-const Node f93_nodes[] = {T(0), N(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_GE, 0, 2),
+const Formula f112 = {f112_nodes, 27};
+const Node f113_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1)};
+const Formula f113 = {f113_nodes, 3};
+const Node f114_nodes[] = {T(0), T(1), O(TBK_OPCODE_GT, 0, 1)};
+const Formula f114 = {f114_nodes, 3};
+const Node f115_nodes[] = {T(0), N(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_GE, 0, 2),
     O(TBK_OPCODE_LE, 0, 1), O(TBK_OPCODE_AND, 3, 4), L(0), O(TBK_OPCODE_SELECT, 5, 6, 0)};
-const Formula f93 = {f93_nodes, 8};
-const Node f94_nodes[] = {T(1), N(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_GE, 0, 2),
+const Formula f115 = {f115_nodes, 8};
+const Node f116_nodes[] = {T(1), N(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_GE, 0, 2),
     O(TBK_OPCODE_LE, 0, 1), O(TBK_OPCODE_AND, 3, 4), L(0), T(0), O(TBK_OPCODE_SELECT, 5, 6, 7)};
-const Formula f94 = {f94_nodes, 9};
-const Node f95_nodes[] = {T(0), L(3), O(TBK_OPCODE_ADD, 0, 1), L(0), O(TBK_OPCODE_MAX, 2, 3), L(6),
+const Formula f116 = {f116_nodes, 9};
+const Node f117_nodes[] = {T(0), L(3), O(TBK_OPCODE_ADD, 0, 1), L(0), O(TBK_OPCODE_MAX, 2, 3), L(6),
     O(TBK_OPCODE_MIN, 4, 5), O(TBK_OPCODE_DIV, 6, 5)};
-const Formula f95 = {f95_nodes, 8};
-const Node f96_nodes[] = {T(1), L(-3), O(TBK_OPCODE_GT, 0, 1), L(3), O(TBK_OPCODE_LT, 0, 3),
+const Formula f117 = {f117_nodes, 8};
+const Node f118_nodes[] = {T(1), L(-3), O(TBK_OPCODE_GT, 0, 1), L(3), O(TBK_OPCODE_LT, 0, 3),
     O(TBK_OPCODE_AND, 2, 4), T(0), L(6), O(TBK_OPCODE_DIV, 6, 7), L(0),
     O(TBK_OPCODE_SELECT, 5, 8, 9)};
-const Formula f96 = {f96_nodes, 11};
-const Node f97_nodes[] = {T(0), L(3), O(TBK_OPCODE_ADD, 0, 1), L(0), O(TBK_OPCODE_MAX, 2, 3), L(6),
+const Formula f118 = {f118_nodes, 11};
+const Node f119_nodes[] = {T(0), L(3), O(TBK_OPCODE_ADD, 0, 1), L(0), O(TBK_OPCODE_MAX, 2, 3), L(6),
     O(TBK_OPCODE_MIN, 4, 5), O(TBK_OPCODE_MUL, 0, 6), O(TBK_OPCODE_DIV, 7, 5)};
-const Formula f97 = {f97_nodes, 9};
-const Node f98_nodes[] = {T(1), L(-3), O(TBK_OPCODE_LT, 0, 1), L(0), L(3), O(TBK_OPCODE_LT, 0, 4),
+const Formula f119 = {f119_nodes, 9};
+const Node f120_nodes[] = {T(1), L(-3), O(TBK_OPCODE_LT, 0, 1), L(0), L(3), O(TBK_OPCODE_LT, 0, 4),
     T(0), O(TBK_OPCODE_DIV, 0, 4), L(0.5), O(TBK_OPCODE_ADD, 7, 8), O(TBK_OPCODE_MUL, 6, 9),
     O(TBK_OPCODE_SELECT, 5, 10, 6), O(TBK_OPCODE_SELECT, 2, 3, 11)};
-const Formula f98 = {f98_nodes, 13};
-const Node f99_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_GE, 0, 3),
+const Formula f120 = {f120_nodes, 13};
+const Node f121_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_GE, 0, 3),
     O(TBK_OPCODE_OR, 2, 4), L(0), T(0), O(TBK_OPCODE_SELECT, 5, 6, 7)};
-const Formula f99 = {f99_nodes, 9};
-const Node f100_nodes[] = {T(0), L(0), O(TBK_OPCODE_EQ, 0, 1), T(1), O(TBK_OPCODE_GT, 0, 1),
+const Formula f121 = {f121_nodes, 9};
+const Node f122_nodes[] = {T(0), L(0), O(TBK_OPCODE_EQ, 0, 1), T(1), O(TBK_OPCODE_GT, 0, 1),
     K(NodeKind::kCompute, 4), O(TBK_OPCODE_SELECT, 2, 3, 5)};
-const Formula f100 = {f100_nodes, 7};
-const Condition c101[] = {{2, Is::kInteger, 0, nullptr}, {3, Is::kPositive, 0, nullptr}};
-const Node f102_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 2), N(0),
+const Formula f122 = {f122_nodes, 7};
+const Condition c123[] = {{2, Is::kInteger, 0, nullptr}, {3, Is::kPositive, 0, nullptr}};
+const Node f124_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 2), N(0),
     O(TBK_OPCODE_LE, 3, 4), L(0.5), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_MUL, 7, 3),
     O(TBK_OPCODE_MUL, 6, 4), O(TBK_OPCODE_SUB, 3, 9), O(TBK_OPCODE_MUL, 4, 10),
     O(TBK_OPCODE_SELECT, 5, 8, 11)};
-const Formula f102 = {f102_nodes, 13};
-const Condition c103[] = {{3, Is::kInteger, 0, nullptr}, {4, Is::kPositive, 0, nullptr}};
-const Node f104_nodes[] = {T(1), T(2), O(TBK_OPCODE_SUB, 0, 1), N(0), O(TBK_OPCODE_NEG, 3),
+const Formula f124 = {f124_nodes, 13};
+const Condition c125[] = {{3, Is::kInteger, 0, nullptr}, {4, Is::kPositive, 0, nullptr}};
+const Node f126_nodes[] = {T(1), T(2), O(TBK_OPCODE_SUB, 0, 1), N(0), O(TBK_OPCODE_NEG, 3),
     O(TBK_OPCODE_LE, 2, 4), T(0), O(TBK_OPCODE_NEG, 6), O(TBK_OPCODE_MUL, 7, 3),
     O(TBK_OPCODE_GE, 2, 3), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_MUL, 2, 6),
     O(TBK_OPCODE_SELECT, 9, 10, 11), O(TBK_OPCODE_SELECT, 5, 8, 12)};
-const Formula f104 = {f104_nodes, 14};
-const Node f105_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), T(1), O(TBK_OPCODE_ABS, 2),
+const Formula f126 = {f126_nodes, 14};
+const Node f127_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), T(1), O(TBK_OPCODE_ABS, 2),
     O(TBK_OPCODE_MAX, 1, 3), O(TBK_OPCODE_MIN, 1, 3), O(TBK_OPCODE_DIV, 5, 4), L(kInf),
     O(TBK_OPCODE_EQ, 1, 7), O(TBK_OPCODE_EQ, 3, 7), O(TBK_OPCODE_OR, 8, 9), L(0),
     O(TBK_OPCODE_EQ, 4, 11), L(1), O(TBK_OPCODE_MUL, 6, 6), O(TBK_OPCODE_ADD, 13, 14),
     O(TBK_OPCODE_SQRT, 15), O(TBK_OPCODE_MUL, 4, 16), O(TBK_OPCODE_SELECT, 12, 4, 17),
     O(TBK_OPCODE_SELECT, 10, 7, 18)};
-const Formula f105 = {f105_nodes, 20};
-const Node f106_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
+const Formula f127 = {f127_nodes, 20};
+const Node f128_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
     O(TBK_OPCODE_MUL, 1, 1), L(4), O(TBK_OPCODE_DIV, 4, 5), L(1), L(0.25), L(0.027777777777777776),
     L(0.001736111111111111), L(6.944444444444444e-05), L(1.9290123456790124e-06),
     L(3.936759889140842e-08), L(6.151187326782565e-10), L(7.594058428126624e-12),
@@ -408,171 +628,346 @@ const Node f106_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1,
     O(TBK_OPCODE_MUL, 82, 145), O(TBK_OPCODE_ADD, 84, 146), O(TBK_OPCODE_MUL, 82, 147),
     O(TBK_OPCODE_ADD, 83, 148), O(TBK_OPCODE_MUL, 79, 149), O(TBK_OPCODE_SQRT, 1),
     O(TBK_OPCODE_DIV, 150, 151), O(TBK_OPCODE_SELECT, 3, 78, 152)};
-const Formula f106 = {f106_nodes, 154};
-const Node f107_nodes[] = {T(0), O(TBK_OPCODE_NE, 0, 0)};
-const Formula f107 = {f107_nodes, 2};
-const Node f108_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(kInf), O(TBK_OPCODE_EQ, 1, 2)};
-const Formula f108 = {f108_nodes, 4};
-const Node f109_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0)};
-const Formula f109 = {f109_nodes, 2};
-const Node f110_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EQ, 0, 2)};
-const Formula f110 = {f110_nodes, 4};
-const Node f111_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_EQ, 0, 1)};
-const Formula f111 = {f111_nodes, 3};
-const Node f112_nodes[] = {T(0), L(2), T(1), O(TBK_OPCODE_POW, 1, 2), O(TBK_OPCODE_MUL, 0, 3)};
-const Formula f112 = {f112_nodes, 5};
-const Node f113_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1)};
-const Formula f113 = {f113_nodes, 3};
-const Node f114_nodes[] = {T(0), T(1), O(TBK_OPCODE_LE, 0, 1)};
-const Formula f114 = {f114_nodes, 3};
-const Node f115_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), N(0), O(TBK_OPCODE_MUL, 0, 3),
+const Formula f128 = {f128_nodes, 154};
+const Node f129_nodes[] = {T(0), O(TBK_OPCODE_NE, 0, 0)};
+const Formula f129 = {f129_nodes, 2};
+const Node f130_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(kInf), O(TBK_OPCODE_EQ, 1, 2)};
+const Formula f130 = {f130_nodes, 4};
+const Node z131_nodes[] = {T(0), TI(0), O(TBK_OPCODE_ABS, 0), L(kInf), O(TBK_OPCODE_EQ, 2, 3),
+    O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_EQ, 5, 3), O(TBK_OPCODE_OR, 4, 6)};
+const ComplexFormula z131 = {z131_nodes, 8, 7, -1};
+const Node f132_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0)};
+const Formula f132 = {f132_nodes, 2};
+const Node z133_nodes[] = {T(0), TI(0), O(TBK_OPCODE_ISNAN, 0), O(TBK_OPCODE_ISNAN, 1),
+    O(TBK_OPCODE_OR, 2, 3)};
+const ComplexFormula z133 = {z133_nodes, 5, 4, -1};
+const Node f134_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EQ, 0, 2)};
+const Formula f134 = {f134_nodes, 4};
+const Node f135_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_EQ, 0, 1)};
+const Formula f135 = {f135_nodes, 3};
+const Node f136_nodes[] = {T(0), L(2), T(1), O(TBK_OPCODE_POW, 1, 2), O(TBK_OPCODE_MUL, 0, 3)};
+const Formula f136 = {f136_nodes, 5};
+const Node f137_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1)};
+const Formula f137 = {f137_nodes, 3};
+const Node f138_nodes[] = {T(0), T(1), O(TBK_OPCODE_LE, 0, 1)};
+const Formula f138 = {f138_nodes, 3};
+const Node f139_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), N(0), O(TBK_OPCODE_MUL, 0, 3),
     O(TBK_OPCODE_SELECT, 2, 0, 4)};
-const Formula f115 = {f115_nodes, 6};
-const Condition c116[] = {{3, Is::kInteger, 0, nullptr}};
-const Node f117_nodes[] = {T(1), L(0), O(TBK_OPCODE_GT, 0, 1), T(0), N(0), O(TBK_OPCODE_MUL, 3, 4),
+const Formula f139 = {f139_nodes, 6};
+const Condition c140[] = {{3, Is::kInteger, 0, nullptr}};
+const Node f141_nodes[] = {T(1), L(0), O(TBK_OPCODE_GT, 0, 1), T(0), N(0), O(TBK_OPCODE_MUL, 3, 4),
     O(TBK_OPCODE_SELECT, 2, 3, 5)};
-const Formula f117 = {f117_nodes, 7};
-const Condition c118[] = {{3, Is::kInteger, 1, nullptr}, {2, Is::kNotNegative, 0, nullptr}};
-const Node f119_nodes[] = {N(0), O(TBK_OPCODE_ABS, 0), L(0.5), O(TBK_OPCODE_LT, 1, 2), T(0), T(1),
+const Formula f141 = {f141_nodes, 7};
+const Condition c142[] = {{3, Is::kInteger, 1, nullptr}, {2, Is::kNotNegative, 0, nullptr}};
+const Node f143_nodes[] = {N(0), O(TBK_OPCODE_ABS, 0), L(0.5), O(TBK_OPCODE_LT, 1, 2), T(0), T(1),
     O(TBK_OPCODE_SUB, 5, 4), O(TBK_OPCODE_MUL, 0, 6), O(TBK_OPCODE_ADD, 4, 7), L(1),
     O(TBK_OPCODE_SUB, 9, 0), O(TBK_OPCODE_MUL, 6, 10), O(TBK_OPCODE_SUB, 5, 11),
     O(TBK_OPCODE_SELECT, 3, 8, 12)};
-const Formula f119 = {f119_nodes, 14};
-const Node f120_nodes[] = {T(2), O(TBK_OPCODE_ABS, 0), L(0.5), O(TBK_OPCODE_LT, 1, 2), T(0), T(1),
+const Formula f143 = {f143_nodes, 14};
+const Node z144_nodes[] = {N(0), NI(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_ADD, 2, 3), L(0.25), O(TBK_OPCODE_LT, 4, 5), T(0), TI(0), T(1), TI(1),
+    O(TBK_OPCODE_SUB, 9, 7), O(TBK_OPCODE_SUB, 10, 8), O(TBK_OPCODE_MUL, 0, 11),
+    O(TBK_OPCODE_MUL, 1, 12), O(TBK_OPCODE_MUL, 0, 12), O(TBK_OPCODE_MUL, 1, 11),
+    O(TBK_OPCODE_SUB, 13, 14), O(TBK_OPCODE_ADD, 15, 16), O(TBK_OPCODE_ADD, 7, 17),
+    O(TBK_OPCODE_ADD, 8, 18), L(1), L(0), O(TBK_OPCODE_SUB, 21, 0), O(TBK_OPCODE_SUB, 22, 1),
+    O(TBK_OPCODE_MUL, 11, 23), O(TBK_OPCODE_MUL, 12, 24), O(TBK_OPCODE_MUL, 11, 24),
+    O(TBK_OPCODE_MUL, 12, 23), O(TBK_OPCODE_SUB, 25, 26), O(TBK_OPCODE_ADD, 27, 28),
+    O(TBK_OPCODE_SUB, 9, 29), O(TBK_OPCODE_SUB, 10, 30), O(TBK_OPCODE_SELECT, 6, 19, 31),
+    O(TBK_OPCODE_SELECT, 6, 20, 32)};
+const ComplexFormula z144 = {z144_nodes, 35, 33, 34};
+const Node f145_nodes[] = {T(2), O(TBK_OPCODE_ABS, 0), L(0.5), O(TBK_OPCODE_LT, 1, 2), T(0), T(1),
     O(TBK_OPCODE_SUB, 5, 4), O(TBK_OPCODE_MUL, 0, 6), O(TBK_OPCODE_ADD, 4, 7), L(1),
     O(TBK_OPCODE_SUB, 9, 0), O(TBK_OPCODE_MUL, 6, 10), O(TBK_OPCODE_SUB, 5, 11),
     O(TBK_OPCODE_SELECT, 3, 8, 12)};
-const Formula f120 = {f120_nodes, 14};
-const Node f121_nodes[] = {T(0), O(TBK_OPCODE_LGAMMA, 0)};
-const Formula f121 = {f121_nodes, 2};
-const Node f122_nodes[] = {T(0), O(TBK_OPCODE_LOG, 0)};
-const Formula f122 = {f122_nodes, 2};
-const Node f123_nodes[] = {T(0), O(TBK_OPCODE_LOG10, 0)};
-const Formula f123 = {f123_nodes, 2};
-const Node f124_nodes[] = {T(0), O(TBK_OPCODE_LOG1P, 0)};
-const Formula f124 = {f124_nodes, 2};
-const Node f125_nodes[] = {T(0), O(TBK_OPCODE_LOG2, 0)};
-const Formula f125 = {f125_nodes, 2};
-const Node f126_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), O(TBK_OPCODE_ABS, 0), L(kInf),
+const Formula f145 = {f145_nodes, 14};
+const Node z146_nodes[] = {T(2), TI(2), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_ADD, 2, 3), L(0.25), O(TBK_OPCODE_LT, 4, 5), T(0), TI(0), T(1), TI(1),
+    O(TBK_OPCODE_SUB, 9, 7), O(TBK_OPCODE_SUB, 10, 8), O(TBK_OPCODE_MUL, 0, 11),
+    O(TBK_OPCODE_MUL, 1, 12), O(TBK_OPCODE_MUL, 0, 12), O(TBK_OPCODE_MUL, 1, 11),
+    O(TBK_OPCODE_SUB, 13, 14), O(TBK_OPCODE_ADD, 15, 16), O(TBK_OPCODE_ADD, 7, 17),
+    O(TBK_OPCODE_ADD, 8, 18), L(1), L(0), O(TBK_OPCODE_SUB, 21, 0), O(TBK_OPCODE_SUB, 22, 1),
+    O(TBK_OPCODE_MUL, 11, 23), O(TBK_OPCODE_MUL, 12, 24), O(TBK_OPCODE_MUL, 11, 24),
+    O(TBK_OPCODE_MUL, 12, 23), O(TBK_OPCODE_SUB, 25, 26), O(TBK_OPCODE_ADD, 27, 28),
+    O(TBK_OPCODE_SUB, 9, 29), O(TBK_OPCODE_SUB, 10, 30), O(TBK_OPCODE_SELECT, 6, 19, 31),
+    O(TBK_OPCODE_SELECT, 6, 20, 32)};
+const ComplexFormula z146 = {z146_nodes, 35, 33, 34};
+const Node f147_nodes[] = {T(0), O(TBK_OPCODE_LGAMMA, 0)};
+const Formula f147 = {f147_nodes, 2};
+const Node f148_nodes[] = {T(0), O(TBK_OPCODE_LOG, 0)};
+const Formula f148 = {f148_nodes, 2};
+const Node z149_nodes[] = {T(0), TI(0), O(TBK_OPCODE_ABS, 0), O(TBK_OPCODE_ABS, 1),
+    O(TBK_OPCODE_MAX, 2, 3), O(TBK_OPCODE_MIN, 2, 3), L(0.5), O(TBK_OPCODE_GT, 4, 6), L(2),
+    O(TBK_OPCODE_LT, 4, 8), O(TBK_OPCODE_AND, 7, 9), L(1), O(TBK_OPCODE_SUB, 4, 11),
+    O(TBK_OPCODE_ADD, 4, 11), O(TBK_OPCODE_MUL, 12, 13), O(TBK_OPCODE_MUL, 5, 5),
+    O(TBK_OPCODE_ADD, 14, 15), O(TBK_OPCODE_LOG1P, 16), O(TBK_OPCODE_DIV, 17, 8),
+    O(TBK_OPCODE_DIV, 5, 4), L(kInf), O(TBK_OPCODE_EQ, 2, 20), O(TBK_OPCODE_EQ, 3, 20),
+    O(TBK_OPCODE_OR, 21, 22), L(0), O(TBK_OPCODE_EQ, 4, 24), O(TBK_OPCODE_MUL, 19, 19),
+    O(TBK_OPCODE_ADD, 11, 26), O(TBK_OPCODE_SQRT, 27), O(TBK_OPCODE_MUL, 4, 28),
+    O(TBK_OPCODE_SELECT, 25, 4, 29), O(TBK_OPCODE_SELECT, 23, 20, 30), O(TBK_OPCODE_LOG, 31),
+    O(TBK_OPCODE_SELECT, 10, 18, 32), O(TBK_OPCODE_ATAN2, 1, 0)};
+const ComplexFormula z149 = {z149_nodes, 35, 33, 34};
+const Node f150_nodes[] = {T(0), O(TBK_OPCODE_LOG10, 0)};
+const Formula f150 = {f150_nodes, 2};
+const Node z151_nodes[] = {L(0.4342944819032518), T(0), TI(0), O(TBK_OPCODE_ABS, 1),
+    O(TBK_OPCODE_ABS, 2), O(TBK_OPCODE_MAX, 3, 4), O(TBK_OPCODE_MIN, 3, 4), L(0.5),
+    O(TBK_OPCODE_GT, 5, 7), L(2), O(TBK_OPCODE_LT, 5, 9), O(TBK_OPCODE_AND, 8, 10), L(1),
+    O(TBK_OPCODE_SUB, 5, 12), O(TBK_OPCODE_ADD, 5, 12), O(TBK_OPCODE_MUL, 13, 14),
+    O(TBK_OPCODE_MUL, 6, 6), O(TBK_OPCODE_ADD, 15, 16), O(TBK_OPCODE_LOG1P, 17),
+    O(TBK_OPCODE_DIV, 18, 9), O(TBK_OPCODE_DIV, 6, 5), L(kInf), O(TBK_OPCODE_EQ, 3, 21),
+    O(TBK_OPCODE_EQ, 4, 21), O(TBK_OPCODE_OR, 22, 23), L(0), O(TBK_OPCODE_EQ, 5, 25),
+    O(TBK_OPCODE_MUL, 20, 20), O(TBK_OPCODE_ADD, 12, 27), O(TBK_OPCODE_SQRT, 28),
+    O(TBK_OPCODE_MUL, 5, 29), O(TBK_OPCODE_SELECT, 26, 5, 30), O(TBK_OPCODE_SELECT, 24, 21, 31),
+    O(TBK_OPCODE_LOG, 32), O(TBK_OPCODE_SELECT, 11, 19, 33), O(TBK_OPCODE_ATAN2, 2, 1),
+    O(TBK_OPCODE_MUL, 0, 34), O(TBK_OPCODE_MUL, 0, 35)};
+const ComplexFormula z151 = {z151_nodes, 38, 36, 37};
+const Node f152_nodes[] = {T(0), O(TBK_OPCODE_LOG1P, 0)};
+const Formula f152 = {f152_nodes, 2};
+const Node z153_nodes[] = {T(0), TI(0), L(1), O(TBK_OPCODE_ADD, 2, 0), O(TBK_OPCODE_ABS, 0), L(0.5),
+    O(TBK_OPCODE_LT, 4, 5), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_LT, 7, 5), O(TBK_OPCODE_AND, 6, 8),
+    L(2), O(TBK_OPCODE_ADD, 10, 0), O(TBK_OPCODE_MUL, 0, 11), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_ADD, 12, 13), O(TBK_OPCODE_LOG1P, 14), O(TBK_OPCODE_DIV, 15, 10),
+    O(TBK_OPCODE_ABS, 3), O(TBK_OPCODE_MAX, 17, 7), O(TBK_OPCODE_MIN, 17, 7),
+    O(TBK_OPCODE_GT, 18, 5), O(TBK_OPCODE_LT, 18, 10), O(TBK_OPCODE_AND, 20, 21),
+    O(TBK_OPCODE_SUB, 18, 2), O(TBK_OPCODE_ADD, 18, 2), O(TBK_OPCODE_MUL, 23, 24),
+    O(TBK_OPCODE_MUL, 19, 19), O(TBK_OPCODE_ADD, 25, 26), O(TBK_OPCODE_LOG1P, 27),
+    O(TBK_OPCODE_DIV, 28, 10), O(TBK_OPCODE_DIV, 19, 18), L(kInf), O(TBK_OPCODE_EQ, 17, 31),
+    O(TBK_OPCODE_EQ, 7, 31), O(TBK_OPCODE_OR, 32, 33), L(0), O(TBK_OPCODE_EQ, 18, 35),
+    O(TBK_OPCODE_MUL, 30, 30), O(TBK_OPCODE_ADD, 2, 37), O(TBK_OPCODE_SQRT, 38),
+    O(TBK_OPCODE_MUL, 18, 39), O(TBK_OPCODE_SELECT, 36, 18, 40), O(TBK_OPCODE_SELECT, 34, 31, 41),
+    O(TBK_OPCODE_LOG, 42), O(TBK_OPCODE_SELECT, 22, 29, 43), O(TBK_OPCODE_ATAN2, 1, 3),
+    O(TBK_OPCODE_SELECT, 9, 16, 44)};
+const ComplexFormula z153 = {z153_nodes, 47, 46, 45};
+const Node f154_nodes[] = {T(0), O(TBK_OPCODE_LOG2, 0)};
+const Formula f154 = {f154_nodes, 2};
+const Node z155_nodes[] = {L(1.4426950408889634), T(0), TI(0), O(TBK_OPCODE_ABS, 1),
+    O(TBK_OPCODE_ABS, 2), O(TBK_OPCODE_MAX, 3, 4), O(TBK_OPCODE_MIN, 3, 4), L(0.5),
+    O(TBK_OPCODE_GT, 5, 7), L(2), O(TBK_OPCODE_LT, 5, 9), O(TBK_OPCODE_AND, 8, 10), L(1),
+    O(TBK_OPCODE_SUB, 5, 12), O(TBK_OPCODE_ADD, 5, 12), O(TBK_OPCODE_MUL, 13, 14),
+    O(TBK_OPCODE_MUL, 6, 6), O(TBK_OPCODE_ADD, 15, 16), O(TBK_OPCODE_LOG1P, 17),
+    O(TBK_OPCODE_DIV, 18, 9), O(TBK_OPCODE_DIV, 6, 5), L(kInf), O(TBK_OPCODE_EQ, 3, 21),
+    O(TBK_OPCODE_EQ, 4, 21), O(TBK_OPCODE_OR, 22, 23), L(0), O(TBK_OPCODE_EQ, 5, 25),
+    O(TBK_OPCODE_MUL, 20, 20), O(TBK_OPCODE_ADD, 12, 27), O(TBK_OPCODE_SQRT, 28),
+    O(TBK_OPCODE_MUL, 5, 29), O(TBK_OPCODE_SELECT, 26, 5, 30), O(TBK_OPCODE_SELECT, 24, 21, 31),
+    O(TBK_OPCODE_LOG, 32), O(TBK_OPCODE_SELECT, 11, 19, 33), O(TBK_OPCODE_ATAN2, 2, 1),
+    O(TBK_OPCODE_MUL, 0, 34), O(TBK_OPCODE_MUL, 0, 35)};
+const ComplexFormula z155 = {z155_nodes, 38, 36, 37};
+const Node f156_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), O(TBK_OPCODE_ABS, 0), L(kInf),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_EQ, 0, 1), O(TBK_OPCODE_AND, 5, 6),
     O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 8), O(TBK_OPCODE_NEG, 9), O(TBK_OPCODE_EXP, 10),
     O(TBK_OPCODE_LOG1P, 11), O(TBK_OPCODE_ADD, 2, 12), O(TBK_OPCODE_SELECT, 7, 0, 13)};
-const Formula f126 = {f126_nodes, 15};
-const Node f127_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), O(TBK_OPCODE_ABS, 0), L(kInf),
+const Formula f156 = {f156_nodes, 15};
+const Node f157_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), O(TBK_OPCODE_ABS, 0), L(kInf),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_EQ, 0, 1), O(TBK_OPCODE_AND, 5, 6), L(2),
     O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 9), O(TBK_OPCODE_NEG, 10), O(TBK_OPCODE_POW, 8, 11),
     O(TBK_OPCODE_LOG1P, 12), L(1.4426950408889634), O(TBK_OPCODE_MUL, 13, 14),
     O(TBK_OPCODE_ADD, 2, 15), O(TBK_OPCODE_SELECT, 7, 0, 16)};
-const Formula f127 = {f127_nodes, 18};
-const Node f128_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
+const Formula f157 = {f157_nodes, 18};
+const Node f158_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
     O(TBK_OPCODE_AND, 1, 3)};
-const Formula f128 = {f128_nodes, 5};
-const Node f129_nodes[] = {T(0), K(NodeKind::kTruth, 0), O(TBK_OPCODE_NOT, 1)};
-const Formula f129 = {f129_nodes, 3};
-const Node f130_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
+const Formula f158 = {f158_nodes, 5};
+const Node z159_nodes[] = {T(0), TI(0), K(NodeKind::kTruth, 0), K(NodeKind::kTruth, 1),
+    O(TBK_OPCODE_OR, 2, 3), T(1), TI(1), K(NodeKind::kTruth, 5), K(NodeKind::kTruth, 6),
+    O(TBK_OPCODE_OR, 7, 8), O(TBK_OPCODE_AND, 4, 9)};
+const ComplexFormula z159 = {z159_nodes, 11, 10, -1};
+const Node f160_nodes[] = {T(0), K(NodeKind::kTruth, 0), O(TBK_OPCODE_NOT, 1)};
+const Formula f160 = {f160_nodes, 3};
+const Node z161_nodes[] = {T(0), TI(0), K(NodeKind::kTruth, 0), K(NodeKind::kTruth, 1),
+    O(TBK_OPCODE_OR, 2, 3), O(TBK_OPCODE_NOT, 4)};
+const ComplexFormula z161 = {z161_nodes, 6, 5, -1};
+const Node f162_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
     O(TBK_OPCODE_OR, 1, 3)};
-const Formula f130 = {f130_nodes, 5};
-const Node f131_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
+const Formula f162 = {f162_nodes, 5};
+const Node z163_nodes[] = {T(0), TI(0), K(NodeKind::kTruth, 0), K(NodeKind::kTruth, 1),
+    O(TBK_OPCODE_OR, 2, 3), T(1), TI(1), K(NodeKind::kTruth, 5), K(NodeKind::kTruth, 6),
+    O(TBK_OPCODE_OR, 7, 8), O(TBK_OPCODE_OR, 4, 9)};
+const ComplexFormula z163 = {z163_nodes, 11, 10, -1};
+const Node f164_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
     O(TBK_OPCODE_XOR, 1, 3)};
-const Formula f131 = {f131_nodes, 5};
-const Condition c132[] = {{1, Is::kAbsent, 0, nullptr}};
-const Node f133_nodes[] = {T(0), L(1), O(TBK_OPCODE_SUB, 1, 0), O(TBK_OPCODE_DIV, 0, 2),
+const Formula f164 = {f164_nodes, 5};
+const Node z165_nodes[] = {T(0), TI(0), K(NodeKind::kTruth, 0), K(NodeKind::kTruth, 1),
+    O(TBK_OPCODE_OR, 2, 3), T(1), TI(1), K(NodeKind::kTruth, 5), K(NodeKind::kTruth, 6),
+    O(TBK_OPCODE_OR, 7, 8), O(TBK_OPCODE_XOR, 4, 9)};
+const ComplexFormula z165 = {z165_nodes, 11, 10, -1};
+const Condition c166[] = {{1, Is::kAbsent, 0, nullptr}};
+const Node f167_nodes[] = {T(0), L(1), O(TBK_OPCODE_SUB, 1, 0), O(TBK_OPCODE_DIV, 0, 2),
     O(TBK_OPCODE_LOG, 3)};
-const Formula f133 = {f133_nodes, 5};
-const Condition c134[] = {{1, Is::kNotNegative, 0, nullptr}};
-const Node f135_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
+const Formula f167 = {f167_nodes, 5};
+const Condition c168[] = {{1, Is::kNotNegative, 0, nullptr}};
+const Node f169_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
     O(TBK_OPCODE_GT, 0, 4), O(TBK_OPCODE_SELECT, 5, 4, 0), O(TBK_OPCODE_SELECT, 2, 1, 6),
     O(TBK_OPCODE_SUB, 3, 7), O(TBK_OPCODE_DIV, 7, 8), O(TBK_OPCODE_LOG, 9)};
-const Formula f135 = {f135_nodes, 11};
-const Node f136_nodes[] = {T(1), L(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_GT, 0, 3),
+const Formula f169 = {f169_nodes, 11};
+const Node f170_nodes[] = {T(1), L(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_GT, 0, 3),
     O(TBK_OPCODE_OR, 2, 4), L(kNan), T(0), O(TBK_OPCODE_SUB, 3, 0), O(TBK_OPCODE_MUL, 0, 8),
     O(TBK_OPCODE_ABS, 9), O(TBK_OPCODE_DIV, 7, 10), O(TBK_OPCODE_SELECT, 5, 6, 11)};
-const Formula f136 = {f136_nodes, 13};
-const Condition c137[] = {{2, Is::kNotNegative, 0, nullptr}};
-const Node f138_nodes[] = {T(1), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
+const Formula f170 = {f170_nodes, 13};
+const Condition c171[] = {{2, Is::kNotNegative, 0, nullptr}};
+const Node f172_nodes[] = {T(1), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
     O(TBK_OPCODE_GT, 0, 4), O(TBK_OPCODE_OR, 2, 5), L(0), T(0), O(TBK_OPCODE_SUB, 3, 0),
     O(TBK_OPCODE_MUL, 0, 9), O(TBK_OPCODE_ABS, 10), O(TBK_OPCODE_DIV, 8, 11),
     O(TBK_OPCODE_SELECT, 6, 7, 12)};
-const Formula f138 = {f138_nodes, 14};
-const Node f139_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1)};
-const Formula f139 = {f139_nodes, 3};
-const Node f140_nodes[] = {T(0), T(1), O(TBK_OPCODE_LT, 0, 1)};
-const Formula f140 = {f140_nodes, 3};
-const Node f141_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_SELECT, 0, 1, 2)};
-const Formula f141 = {f141_nodes, 4};
-const Node f142_nodes[] = {T(0), O(TBK_OPCODE_EXP, 0), O(TBK_OPCODE_LOG1P, 1),
+const Formula f172 = {f172_nodes, 14};
+const Node f173_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1)};
+const Formula f173 = {f173_nodes, 3};
+const Node f174_nodes[] = {T(0), T(1), O(TBK_OPCODE_LT, 0, 1)};
+const Formula f174 = {f174_nodes, 3};
+const Node f175_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_SELECT, 0, 1, 2)};
+const Formula f175 = {f175_nodes, 4};
+const Node z176_nodes[] = {T(1), N(0), NI(0), T(0), TI(0), O(TBK_OPCODE_SELECT, 0, 1, 3),
+    O(TBK_OPCODE_SELECT, 0, 2, 4)};
+const ComplexFormula z176 = {z176_nodes, 7, 5, 6};
+const Node f177_nodes[] = {T(0), O(TBK_OPCODE_EXP, 0), O(TBK_OPCODE_LOG1P, 1),
     O(TBK_OPCODE_TANH, 2), O(TBK_OPCODE_MUL, 0, 3)};
-const Formula f142 = {f142_nodes, 5};
-const Condition c143[] = {{2, Is::kInteger, 0, nullptr}};
-const Node f144_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_MUL, 2, 2)};
-const Formula f144 = {f144_nodes, 4};
-const Node f145_nodes[] = {L(2), T(1), T(2), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 0, 3), T(0),
+const Formula f177 = {f177_nodes, 5};
+const Condition c178[] = {{2, Is::kInteger, 0, nullptr}};
+const Node f179_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_MUL, 2, 2)};
+const Formula f179 = {f179_nodes, 4};
+const Node f180_nodes[] = {L(2), T(1), T(2), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 0, 3), T(0),
     O(TBK_OPCODE_MUL, 4, 5)};
-const Formula f145 = {f145_nodes, 7};
-const Node f146_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1)};
-const Formula f146 = {f146_nodes, 3};
-const Node f147_nodes[] = {T(0), T(1), O(TBK_OPCODE_MUL, 0, 1)};
-const Formula f147 = {f147_nodes, 3};
-const Condition c148[] = {{1, Is::kPresent, 0, nullptr}, {2, Is::kPresent, 0, nullptr},
+const Formula f180 = {f180_nodes, 7};
+const Node f181_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f181 = {f181_nodes, 3};
+const Node z182_nodes[] = {T(0), TI(0), N(0), NI(0), O(TBK_OPCODE_MUL, 0, 2),
+    O(TBK_OPCODE_MUL, 1, 3), O(TBK_OPCODE_MUL, 0, 3), O(TBK_OPCODE_MUL, 1, 2),
+    O(TBK_OPCODE_SUB, 4, 5), O(TBK_OPCODE_ADD, 6, 7)};
+const ComplexFormula z182 = {z182_nodes, 10, 8, 9};
+const Node f183_nodes[] = {T(0), T(1), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f183 = {f183_nodes, 3};
+const Node z184_nodes[] = {T(0), TI(0), T(1), TI(1), O(TBK_OPCODE_MUL, 0, 2),
+    O(TBK_OPCODE_MUL, 1, 3), O(TBK_OPCODE_MUL, 0, 3), O(TBK_OPCODE_MUL, 1, 2),
+    O(TBK_OPCODE_SUB, 4, 5), O(TBK_OPCODE_ADD, 6, 7)};
+const ComplexFormula z184 = {z184_nodes, 10, 8, 9};
+const Condition c185[] = {{1, Is::kPresent, 0, nullptr}, {2, Is::kPresent, 0, nullptr},
     {3, Is::kPresent, 0, nullptr}};
-const Node f149_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
-    N(1), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(2), O(TBK_OPCODE_SELECT, 7, 8, 0),
-    O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f149 = {f149_nodes, 12};
-const Condition c150[] = {{2, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr},
+const Node f186_nodes[] = {T(0), N(0), N(1), N(2), O(TBK_OPCODE_ISNAN, 0), L(kInf),
+    O(TBK_OPCODE_EQ, 0, 5), O(TBK_OPCODE_NEG, 5), O(TBK_OPCODE_EQ, 0, 7),
+    O(TBK_OPCODE_SELECT, 8, 3, 0), O(TBK_OPCODE_SELECT, 6, 2, 9), O(TBK_OPCODE_SELECT, 4, 1, 10)};
+const Formula f186 = {f186_nodes, 12};
+const Node z187_nodes[] = {N(0), N(1), N(2), T(0), TI(0), O(TBK_OPCODE_ISNAN, 3), L(kInf),
+    O(TBK_OPCODE_EQ, 3, 6), O(TBK_OPCODE_NEG, 6), O(TBK_OPCODE_EQ, 3, 8),
+    O(TBK_OPCODE_SELECT, 9, 2, 3), O(TBK_OPCODE_SELECT, 7, 1, 10), O(TBK_OPCODE_SELECT, 5, 0, 11),
+    O(TBK_OPCODE_ISNAN, 4), O(TBK_OPCODE_EQ, 4, 6), O(TBK_OPCODE_EQ, 4, 8),
+    O(TBK_OPCODE_SELECT, 15, 2, 4), O(TBK_OPCODE_SELECT, 14, 1, 16), O(TBK_OPCODE_SELECT, 13, 0, 17)
+   };
+const ComplexFormula z187 = {z187_nodes, 19, 12, 18};
+const Condition c188[] = {{2, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr},
     {3, Is::kPresent, 0, nullptr}};
-const Node f151_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
-    E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(1),
-    O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f151 = {f151_nodes, 12};
-const Condition c152[] = {{3, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr},
+const Node f189_nodes[] = {T(0), N(0), E(NodeKind::kLargest), N(1), O(TBK_OPCODE_ISNAN, 0), L(kInf),
+    O(TBK_OPCODE_EQ, 0, 5), O(TBK_OPCODE_NEG, 5), O(TBK_OPCODE_EQ, 0, 7),
+    O(TBK_OPCODE_SELECT, 8, 3, 0), O(TBK_OPCODE_SELECT, 6, 2, 9), O(TBK_OPCODE_SELECT, 4, 1, 10)};
+const Formula f189 = {f189_nodes, 12};
+const Node z190_nodes[] = {N(0), E(NodeKind::kLargest), N(1), T(0), TI(0), O(TBK_OPCODE_ISNAN, 3),
+    L(kInf), O(TBK_OPCODE_EQ, 3, 6), O(TBK_OPCODE_NEG, 6), O(TBK_OPCODE_EQ, 3, 8),
+    O(TBK_OPCODE_SELECT, 9, 2, 3), O(TBK_OPCODE_SELECT, 7, 1, 10), O(TBK_OPCODE_SELECT, 5, 0, 11),
+    O(TBK_OPCODE_ISNAN, 4), O(TBK_OPCODE_EQ, 4, 6), O(TBK_OPCODE_EQ, 4, 8),
+    O(TBK_OPCODE_SELECT, 15, 2, 4), O(TBK_OPCODE_SELECT, 14, 1, 16), O(TBK_OPCODE_SELECT, 13, 0, 17)
+   };
+const ComplexFormula z190 = {z190_nodes, 19, 12, 18};
+const Condition c191[] = {{3, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr},
     {2, Is::kPresent, 0, nullptr}};
-const Node f153_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
-    N(1), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 8),
-    O(TBK_OPCODE_SELECT, 7, 9, 0), O(TBK_OPCODE_SELECT, 4, 5, 10), O(TBK_OPCODE_SELECT, 1, 2, 11)};
-const Formula f153 = {f153_nodes, 13};
-const Condition c154[] = {{2, Is::kAbsent, 0, nullptr}, {3, Is::kAbsent, 0, nullptr},
+const Node f192_nodes[] = {T(0), N(0), N(1), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3),
+    O(TBK_OPCODE_ISNAN, 0), L(kInf), O(TBK_OPCODE_EQ, 0, 6), O(TBK_OPCODE_NEG, 6),
+    O(TBK_OPCODE_EQ, 0, 8), O(TBK_OPCODE_SELECT, 9, 4, 0), O(TBK_OPCODE_SELECT, 7, 2, 10),
+    O(TBK_OPCODE_SELECT, 5, 1, 11)};
+const Formula f192 = {f192_nodes, 13};
+const Node z193_nodes[] = {N(0), N(1), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 2), T(0), TI(0),
+    O(TBK_OPCODE_ISNAN, 4), L(kInf), O(TBK_OPCODE_EQ, 4, 7), O(TBK_OPCODE_NEG, 7),
+    O(TBK_OPCODE_EQ, 4, 9), O(TBK_OPCODE_SELECT, 10, 3, 4), O(TBK_OPCODE_SELECT, 8, 1, 11),
+    O(TBK_OPCODE_SELECT, 6, 0, 12), O(TBK_OPCODE_ISNAN, 5), O(TBK_OPCODE_EQ, 5, 7),
+    O(TBK_OPCODE_EQ, 5, 9), O(TBK_OPCODE_SELECT, 16, 3, 5), O(TBK_OPCODE_SELECT, 15, 1, 17),
+    O(TBK_OPCODE_SELECT, 14, 0, 18)};
+const ComplexFormula z193 = {z193_nodes, 20, 13, 19};
+const Condition c194[] = {{2, Is::kAbsent, 0, nullptr}, {3, Is::kAbsent, 0, nullptr},
     {1, Is::kPresent, 0, nullptr}};
-const Node f155_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
-    E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), O(TBK_OPCODE_NEG, 5),
-    O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f155 = {f155_nodes, 12};
-const Condition c156[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kPresent, 0, nullptr},
+const Node f195_nodes[] = {T(0), N(0), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 2),
+    O(TBK_OPCODE_ISNAN, 0), L(kInf), O(TBK_OPCODE_EQ, 0, 5), O(TBK_OPCODE_NEG, 5),
+    O(TBK_OPCODE_EQ, 0, 7), O(TBK_OPCODE_SELECT, 8, 3, 0), O(TBK_OPCODE_SELECT, 6, 2, 9),
+    O(TBK_OPCODE_SELECT, 4, 1, 10)};
+const Formula f195 = {f195_nodes, 12};
+const Node z196_nodes[] = {N(0), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 1), T(0), TI(0),
+    O(TBK_OPCODE_ISNAN, 3), L(kInf), O(TBK_OPCODE_EQ, 3, 6), O(TBK_OPCODE_NEG, 6),
+    O(TBK_OPCODE_EQ, 3, 8), O(TBK_OPCODE_SELECT, 9, 2, 3), O(TBK_OPCODE_SELECT, 7, 1, 10),
+    O(TBK_OPCODE_SELECT, 5, 0, 11), O(TBK_OPCODE_ISNAN, 4), O(TBK_OPCODE_EQ, 4, 6),
+    O(TBK_OPCODE_EQ, 4, 8), O(TBK_OPCODE_SELECT, 15, 2, 4), O(TBK_OPCODE_SELECT, 14, 1, 16),
+    O(TBK_OPCODE_SELECT, 13, 0, 17)};
+const ComplexFormula z196 = {z196_nodes, 19, 12, 18};
+const Condition c197[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kPresent, 0, nullptr},
     {3, Is::kPresent, 0, nullptr}};
-const Node f157_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
-    N(0), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(1), O(TBK_OPCODE_SELECT, 7, 8, 0),
-    O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f157 = {f157_nodes, 12};
-const Condition c158[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kAbsent, 0, nullptr},
+const Node f198_nodes[] = {T(0), L(0), N(0), N(1), O(TBK_OPCODE_ISNAN, 0), L(kInf),
+    O(TBK_OPCODE_EQ, 0, 5), O(TBK_OPCODE_NEG, 5), O(TBK_OPCODE_EQ, 0, 7),
+    O(TBK_OPCODE_SELECT, 8, 3, 0), O(TBK_OPCODE_SELECT, 6, 2, 9), O(TBK_OPCODE_SELECT, 4, 1, 10)};
+const Formula f198 = {f198_nodes, 12};
+const Node z199_nodes[] = {L(0), N(0), N(1), T(0), TI(0), O(TBK_OPCODE_ISNAN, 3), L(kInf),
+    O(TBK_OPCODE_EQ, 3, 6), O(TBK_OPCODE_NEG, 6), O(TBK_OPCODE_EQ, 3, 8),
+    O(TBK_OPCODE_SELECT, 9, 2, 3), O(TBK_OPCODE_SELECT, 7, 1, 10), O(TBK_OPCODE_SELECT, 5, 0, 11),
+    O(TBK_OPCODE_ISNAN, 4), O(TBK_OPCODE_EQ, 4, 6), O(TBK_OPCODE_EQ, 4, 8),
+    O(TBK_OPCODE_SELECT, 15, 2, 4), O(TBK_OPCODE_SELECT, 14, 1, 16), O(TBK_OPCODE_SELECT, 13, 0, 17)
+   };
+const ComplexFormula z199 = {z199_nodes, 19, 12, 18};
+const Condition c200[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kAbsent, 0, nullptr},
     {3, Is::kPresent, 0, nullptr}};
-const Node f159_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
-    E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(0),
-    O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f159 = {f159_nodes, 12};
-const Condition c160[] = {{1, Is::kAbsent, 0, nullptr}, {3, Is::kAbsent, 0, nullptr},
+const Node f201_nodes[] = {T(0), L(0), E(NodeKind::kLargest), N(0), O(TBK_OPCODE_ISNAN, 0), L(kInf),
+    O(TBK_OPCODE_EQ, 0, 5), O(TBK_OPCODE_NEG, 5), O(TBK_OPCODE_EQ, 0, 7),
+    O(TBK_OPCODE_SELECT, 8, 3, 0), O(TBK_OPCODE_SELECT, 6, 2, 9), O(TBK_OPCODE_SELECT, 4, 1, 10)};
+const Formula f201 = {f201_nodes, 12};
+const Node z202_nodes[] = {L(0), E(NodeKind::kLargest), N(0), T(0), TI(0), O(TBK_OPCODE_ISNAN, 3),
+    L(kInf), O(TBK_OPCODE_EQ, 3, 6), O(TBK_OPCODE_NEG, 6), O(TBK_OPCODE_EQ, 3, 8),
+    O(TBK_OPCODE_SELECT, 9, 2, 3), O(TBK_OPCODE_SELECT, 7, 1, 10), O(TBK_OPCODE_SELECT, 5, 0, 11),
+    O(TBK_OPCODE_ISNAN, 4), O(TBK_OPCODE_EQ, 4, 6), O(TBK_OPCODE_EQ, 4, 8),
+    O(TBK_OPCODE_SELECT, 15, 2, 4), O(TBK_OPCODE_SELECT, 14, 1, 16), O(TBK_OPCODE_SELECT, 13, 0, 17)
+   };
+const ComplexFormula z202 = {z202_nodes, 19, 12, 18};
+const Condition c203[] = {{1, Is::kAbsent, 0, nullptr}, {3, Is::kAbsent, 0, nullptr},
     {2, Is::kPresent, 0, nullptr}};
-const Node f161_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
-    N(0), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 8),
-    O(TBK_OPCODE_SELECT, 7, 9, 0), O(TBK_OPCODE_SELECT, 4, 5, 10), O(TBK_OPCODE_SELECT, 1, 2, 11)};
-const Formula f161 = {f161_nodes, 13};
-const Condition c162[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kAbsent, 0, nullptr},
+const Node f204_nodes[] = {T(0), L(0), N(0), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3),
+    O(TBK_OPCODE_ISNAN, 0), L(kInf), O(TBK_OPCODE_EQ, 0, 6), O(TBK_OPCODE_NEG, 6),
+    O(TBK_OPCODE_EQ, 0, 8), O(TBK_OPCODE_SELECT, 9, 4, 0), O(TBK_OPCODE_SELECT, 7, 2, 10),
+    O(TBK_OPCODE_SELECT, 5, 1, 11)};
+const Formula f204 = {f204_nodes, 13};
+const Node z205_nodes[] = {L(0), N(0), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 2), T(0), TI(0),
+    O(TBK_OPCODE_ISNAN, 4), L(kInf), O(TBK_OPCODE_EQ, 4, 7), O(TBK_OPCODE_NEG, 7),
+    O(TBK_OPCODE_EQ, 4, 9), O(TBK_OPCODE_SELECT, 10, 3, 4), O(TBK_OPCODE_SELECT, 8, 1, 11),
+    O(TBK_OPCODE_SELECT, 6, 0, 12), O(TBK_OPCODE_ISNAN, 5), O(TBK_OPCODE_EQ, 5, 7),
+    O(TBK_OPCODE_EQ, 5, 9), O(TBK_OPCODE_SELECT, 16, 3, 5), O(TBK_OPCODE_SELECT, 15, 1, 17),
+    O(TBK_OPCODE_SELECT, 14, 0, 18)};
+const ComplexFormula z205 = {z205_nodes, 20, 13, 19};
+const Condition c206[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kAbsent, 0, nullptr},
     {3, Is::kAbsent, 0, nullptr}};
-const Node f163_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
-    E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), O(TBK_OPCODE_NEG, 5),
-    O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f163 = {f163_nodes, 12};
-const Node f164_nodes[] = {T(0), T(1), K(NodeKind::kCompute, 1), N(0), O(TBK_OPCODE_MUL, 2, 3),
+const Node f207_nodes[] = {T(0), L(0), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 2),
+    O(TBK_OPCODE_ISNAN, 0), L(kInf), O(TBK_OPCODE_EQ, 0, 5), O(TBK_OPCODE_NEG, 5),
+    O(TBK_OPCODE_EQ, 0, 7), O(TBK_OPCODE_SELECT, 8, 3, 0), O(TBK_OPCODE_SELECT, 6, 2, 9),
+    O(TBK_OPCODE_SELECT, 4, 1, 10)};
+const Formula f207 = {f207_nodes, 12};
+const Node z208_nodes[] = {L(0), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 1), T(0), TI(0),
+    O(TBK_OPCODE_ISNAN, 3), L(kInf), O(TBK_OPCODE_EQ, 3, 6), O(TBK_OPCODE_NEG, 6),
+    O(TBK_OPCODE_EQ, 3, 8), O(TBK_OPCODE_SELECT, 9, 2, 3), O(TBK_OPCODE_SELECT, 7, 1, 10),
+    O(TBK_OPCODE_SELECT, 5, 0, 11), O(TBK_OPCODE_ISNAN, 4), O(TBK_OPCODE_EQ, 4, 6),
+    O(TBK_OPCODE_EQ, 4, 8), O(TBK_OPCODE_SELECT, 15, 2, 4), O(TBK_OPCODE_SELECT, 14, 1, 16),
+    O(TBK_OPCODE_SELECT, 13, 0, 17)};
+const ComplexFormula z208 = {z208_nodes, 19, 12, 18};
+const Node f209_nodes[] = {T(0), T(1), K(NodeKind::kCompute, 1), N(0), O(TBK_OPCODE_MUL, 2, 3),
     O(TBK_OPCODE_MUL, 0, 4)};
-const Formula f164 = {f164_nodes, 6};
-const Node f165_nodes[] = {T(0), N(0), O(TBK_OPCODE_NE, 0, 1)};
-const Formula f165 = {f165_nodes, 3};
-const Node f166_nodes[] = {T(0), T(1), O(TBK_OPCODE_NE, 0, 1)};
-const Formula f166 = {f166_nodes, 3};
-const Node f167_nodes[] = {T(0), O(TBK_OPCODE_NEG, 0)};
-const Formula f167 = {f167_nodes, 2};
-const Condition c168[] = {{0, Is::kInteger, 0, nullptr}};
-const Condition c169[] = {{0, Is::kInteger, 1, nullptr}};
-const Node f170_nodes[] = {L(3.141592653589793), T(0), O(TBK_OPCODE_MUL, 0, 1),
+const Formula f209 = {f209_nodes, 6};
+const Node z210_nodes[] = {T(0), TI(0), T(1), K(NodeKind::kCompute, 2), N(0),
+    O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_MUL, 0, 5), O(TBK_OPCODE_MUL, 1, 5)};
+const ComplexFormula z210 = {z210_nodes, 8, 6, 7};
+const Node f211_nodes[] = {T(0), N(0), O(TBK_OPCODE_NE, 0, 1)};
+const Formula f211 = {f211_nodes, 3};
+const Node z212_nodes[] = {T(0), TI(0), N(0), NI(0), O(TBK_OPCODE_NE, 0, 2), O(TBK_OPCODE_NE, 1, 3),
+    O(TBK_OPCODE_OR, 4, 5)};
+const ComplexFormula z212 = {z212_nodes, 7, 6, -1};
+const Node f213_nodes[] = {T(0), T(1), O(TBK_OPCODE_NE, 0, 1)};
+const Formula f213 = {f213_nodes, 3};
+const Node z214_nodes[] = {T(0), TI(0), T(1), TI(1), O(TBK_OPCODE_NE, 0, 2), O(TBK_OPCODE_NE, 1, 3),
+    O(TBK_OPCODE_OR, 4, 5)};
+const ComplexFormula z214 = {z214_nodes, 7, 6, -1};
+const Node f215_nodes[] = {T(0), O(TBK_OPCODE_NEG, 0)};
+const Formula f215 = {f215_nodes, 2};
+const Node z216_nodes[] = {T(0), TI(0), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_NEG, 1)};
+const ComplexFormula z216 = {z216_nodes, 4, 2, 3};
+const Condition c217[] = {{0, Is::kInteger, 0, nullptr}};
+const Condition c218[] = {{0, Is::kInteger, 1, nullptr}};
+const Node f219_nodes[] = {L(3.141592653589793), T(0), O(TBK_OPCODE_MUL, 0, 1),
     O(TBK_OPCODE_SIN, 2), O(TBK_OPCODE_DIV, 0, 3), L(0.5), O(TBK_OPCODE_LT, 1, 5),
     O(TBK_OPCODE_MUL, 4, 4), L(1), O(TBK_OPCODE_SUB, 8, 1), L(8), O(TBK_OPCODE_ADD, 9, 10),
     O(TBK_OPCODE_MUL, 11, 11), O(TBK_OPCODE_DIV, 8, 12), O(TBK_OPCODE_DIV, 8, 11),
@@ -610,132 +1005,348 @@ const Node f170_nodes[] = {L(3.141592653589793), T(0), O(TBK_OPCODE_MUL, 0, 1),
     O(TBK_OPCODE_ADD, 1, 62), O(TBK_OPCODE_MUL, 115, 115), O(TBK_OPCODE_DIV, 8, 116),
     O(TBK_OPCODE_ADD, 114, 117), O(TBK_OPCODE_ADD, 1, 67), O(TBK_OPCODE_MUL, 119, 119),
     O(TBK_OPCODE_DIV, 8, 120), O(TBK_OPCODE_ADD, 118, 121), O(TBK_OPCODE_SELECT, 6, 72, 122)};
-const Formula f170 = {f170_nodes, 124};
-const Node f171_nodes[] = {N(0), T(0), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f171 = {f171_nodes, 3};
-const Condition c172[] = {{1, Is::kInteger, 2, nullptr}};
-const Node f173_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0)};
-const Formula f173 = {f173_nodes, 2};
-const Condition c174[] = {{1, Is::kInteger, 3, nullptr}};
-const Node f175_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 0)};
-const Formula f175 = {f175_nodes, 3};
-const Condition c176[] = {{1, Is::kInteger, 0, nullptr}};
-const Node f177_nodes[] = {L(1)};
-const Formula f177 = {f177_nodes, 1};
-const Node f178_nodes[] = {T(0), L(0), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f178 = {f178_nodes, 3};
-const Condition c179[] = {{1, Is::kInteger, 1, nullptr}};
-const Node f180_nodes[] = {T(0), L(1), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f180 = {f180_nodes, 3};
-const Condition c181[] = {{1, Is::kInteger, 4, nullptr}};
-const Node f182_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1)};
-const Formula f182 = {f182_nodes, 3};
-const Node f183_nodes[] = {T(0), L(4), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f183 = {f183_nodes, 3};
-const Condition c184[] = {{1, Is::kInteger, 5, nullptr}};
-const Node f185_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+const Formula f219 = {f219_nodes, 124};
+const Node f220_nodes[] = {N(0), T(0), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f220 = {f220_nodes, 3};
+const Node z221_nodes[] = {N(0), NI(0), T(0), TI(0), L(0), O(TBK_OPCODE_EQ, 0, 4),
+    O(TBK_OPCODE_EQ, 1, 4), O(TBK_OPCODE_AND, 5, 6), O(TBK_OPCODE_GT, 2, 4), L(kNan),
+    O(TBK_OPCODE_SELECT, 8, 4, 9), O(TBK_OPCODE_ABS, 0), O(TBK_OPCODE_ABS, 1),
+    O(TBK_OPCODE_MAX, 11, 12), O(TBK_OPCODE_MIN, 11, 12), L(0.5), O(TBK_OPCODE_GT, 13, 15), L(2),
+    O(TBK_OPCODE_LT, 13, 17), O(TBK_OPCODE_AND, 16, 18), L(1), O(TBK_OPCODE_SUB, 13, 20),
+    O(TBK_OPCODE_ADD, 13, 20), O(TBK_OPCODE_MUL, 21, 22), O(TBK_OPCODE_MUL, 14, 14),
+    O(TBK_OPCODE_ADD, 23, 24), O(TBK_OPCODE_LOG1P, 25), O(TBK_OPCODE_DIV, 26, 17),
+    O(TBK_OPCODE_DIV, 14, 13), L(kInf), O(TBK_OPCODE_EQ, 11, 29), O(TBK_OPCODE_EQ, 12, 29),
+    O(TBK_OPCODE_OR, 30, 31), O(TBK_OPCODE_EQ, 13, 4), O(TBK_OPCODE_MUL, 28, 28),
+    O(TBK_OPCODE_ADD, 20, 34), O(TBK_OPCODE_SQRT, 35), O(TBK_OPCODE_MUL, 13, 36),
+    O(TBK_OPCODE_SELECT, 33, 13, 37), O(TBK_OPCODE_SELECT, 32, 29, 38), O(TBK_OPCODE_LOG, 39),
+    O(TBK_OPCODE_SELECT, 19, 27, 40), O(TBK_OPCODE_ATAN2, 1, 0), O(TBK_OPCODE_MUL, 2, 41),
+    O(TBK_OPCODE_MUL, 3, 42), O(TBK_OPCODE_MUL, 2, 42), O(TBK_OPCODE_MUL, 3, 41),
+    O(TBK_OPCODE_SUB, 43, 44), O(TBK_OPCODE_ADD, 45, 46), O(TBK_OPCODE_DIV, 47, 17),
+    O(TBK_OPCODE_EXP, 49), O(TBK_OPCODE_COS, 48), O(TBK_OPCODE_MUL, 50, 51),
+    O(TBK_OPCODE_MUL, 52, 50), O(TBK_OPCODE_EQ, 48, 4), O(TBK_OPCODE_SIN, 48),
+    O(TBK_OPCODE_MUL, 50, 55), O(TBK_OPCODE_MUL, 56, 50), O(TBK_OPCODE_SELECT, 54, 48, 57),
+    O(TBK_OPCODE_SELECT, 7, 10, 53), O(TBK_OPCODE_SELECT, 7, 10, 58)};
+const ComplexFormula z221 = {z221_nodes, 61, 59, 60};
+const Condition c222[] = {{1, Is::kInteger, 2, nullptr}};
+const Node f223_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0)};
+const Formula f223 = {f223_nodes, 2};
+const Node z224_nodes[] = {T(0), TI(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_MUL, 1, 0), O(TBK_OPCODE_SUB, 2, 3),
+    O(TBK_OPCODE_ADD, 4, 5)};
+const ComplexFormula z224 = {z224_nodes, 8, 6, 7};
+const Condition c225[] = {{1, Is::kInteger, 3, nullptr}};
+const Node f226_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 0)};
+const Formula f226 = {f226_nodes, 3};
+const Node z227_nodes[] = {T(0), TI(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_MUL, 1, 0), O(TBK_OPCODE_SUB, 2, 3),
+    O(TBK_OPCODE_ADD, 4, 5), O(TBK_OPCODE_MUL, 6, 0), O(TBK_OPCODE_MUL, 7, 1),
+    O(TBK_OPCODE_MUL, 6, 1), O(TBK_OPCODE_MUL, 7, 0), O(TBK_OPCODE_SUB, 8, 9),
+    O(TBK_OPCODE_ADD, 10, 11)};
+const ComplexFormula z227 = {z227_nodes, 14, 12, 13};
+const Condition c228[] = {{1, Is::kInteger, 0, nullptr}};
+const Node f229_nodes[] = {L(1)};
+const Formula f229 = {f229_nodes, 1};
+const Node f230_nodes[] = {T(0), L(0), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f230 = {f230_nodes, 3};
+const Node z231_nodes[] = {L(1), L(0)};
+const ComplexFormula z231 = {z231_nodes, 2, 0, 1};
+const Condition c232[] = {{1, Is::kInteger, 1, nullptr}};
+const Node f233_nodes[] = {T(0), L(1), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f233 = {f233_nodes, 3};
+const Node z234_nodes[] = {T(0), TI(0)};
+const ComplexFormula z234 = {z234_nodes, 2, 0, 1};
+const Condition c235[] = {{1, Is::kInteger, 4, nullptr}};
+const Node f236_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1)};
+const Formula f236 = {f236_nodes, 3};
+const Node f237_nodes[] = {T(0), L(4), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f237 = {f237_nodes, 3};
+const Node z238_nodes[] = {T(0), TI(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_MUL, 1, 0), O(TBK_OPCODE_SUB, 2, 3),
+    O(TBK_OPCODE_ADD, 4, 5), O(TBK_OPCODE_MUL, 6, 6), O(TBK_OPCODE_MUL, 7, 7),
+    O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 7, 6), O(TBK_OPCODE_SUB, 8, 9),
+    O(TBK_OPCODE_ADD, 10, 11)};
+const ComplexFormula z238 = {z238_nodes, 14, 12, 13};
+const Condition c239[] = {{1, Is::kInteger, 5, nullptr}};
+const Node f240_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
     O(TBK_OPCODE_MUL, 2, 0)};
-const Formula f185 = {f185_nodes, 4};
-const Node f186_nodes[] = {T(0), L(5), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f186 = {f186_nodes, 3};
-const Condition c187[] = {{1, Is::kInteger, 6, nullptr}};
-const Node f188_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+const Formula f240 = {f240_nodes, 4};
+const Node f241_nodes[] = {T(0), L(5), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f241 = {f241_nodes, 3};
+const Node z242_nodes[] = {T(0), TI(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_MUL, 1, 0), O(TBK_OPCODE_SUB, 2, 3),
+    O(TBK_OPCODE_ADD, 4, 5), O(TBK_OPCODE_MUL, 6, 6), O(TBK_OPCODE_MUL, 7, 7),
+    O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 7, 6), O(TBK_OPCODE_SUB, 8, 9),
+    O(TBK_OPCODE_ADD, 10, 11), O(TBK_OPCODE_MUL, 12, 0), O(TBK_OPCODE_MUL, 13, 1),
+    O(TBK_OPCODE_MUL, 12, 1), O(TBK_OPCODE_MUL, 13, 0), O(TBK_OPCODE_SUB, 14, 15),
+    O(TBK_OPCODE_ADD, 16, 17)};
+const ComplexFormula z242 = {z242_nodes, 20, 18, 19};
+const Condition c243[] = {{1, Is::kInteger, 6, nullptr}};
+const Node f244_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
     O(TBK_OPCODE_MUL, 2, 1)};
-const Formula f188 = {f188_nodes, 4};
-const Node f189_nodes[] = {T(0), L(6), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f189 = {f189_nodes, 3};
-const Condition c190[] = {{1, Is::kInteger, 7, nullptr}};
-const Node f191_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+const Formula f244 = {f244_nodes, 4};
+const Node f245_nodes[] = {T(0), L(6), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f245 = {f245_nodes, 3};
+const Node z246_nodes[] = {T(0), TI(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_MUL, 1, 0), O(TBK_OPCODE_SUB, 2, 3),
+    O(TBK_OPCODE_ADD, 4, 5), O(TBK_OPCODE_MUL, 6, 6), O(TBK_OPCODE_MUL, 7, 7),
+    O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 7, 6), O(TBK_OPCODE_SUB, 8, 9),
+    O(TBK_OPCODE_ADD, 10, 11), O(TBK_OPCODE_MUL, 12, 6), O(TBK_OPCODE_MUL, 13, 7),
+    O(TBK_OPCODE_MUL, 12, 7), O(TBK_OPCODE_MUL, 13, 6), O(TBK_OPCODE_SUB, 14, 15),
+    O(TBK_OPCODE_ADD, 16, 17)};
+const ComplexFormula z246 = {z246_nodes, 20, 18, 19};
+const Condition c247[] = {{1, Is::kInteger, 7, nullptr}};
+const Node f248_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
     O(TBK_OPCODE_MUL, 2, 1), O(TBK_OPCODE_MUL, 3, 0)};
-const Formula f191 = {f191_nodes, 5};
-const Node f192_nodes[] = {T(0), L(7), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f192 = {f192_nodes, 3};
-const Condition c193[] = {{1, Is::kInteger, 8, nullptr}};
-const Node f194_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+const Formula f248 = {f248_nodes, 5};
+const Node f249_nodes[] = {T(0), L(7), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f249 = {f249_nodes, 3};
+const Node z250_nodes[] = {T(0), TI(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_MUL, 1, 0), O(TBK_OPCODE_SUB, 2, 3),
+    O(TBK_OPCODE_ADD, 4, 5), O(TBK_OPCODE_MUL, 6, 6), O(TBK_OPCODE_MUL, 7, 7),
+    O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 7, 6), O(TBK_OPCODE_SUB, 8, 9),
+    O(TBK_OPCODE_ADD, 10, 11), O(TBK_OPCODE_MUL, 12, 6), O(TBK_OPCODE_MUL, 13, 7),
+    O(TBK_OPCODE_MUL, 12, 7), O(TBK_OPCODE_MUL, 13, 6), O(TBK_OPCODE_SUB, 14, 15),
+    O(TBK_OPCODE_ADD, 16, 17), O(TBK_OPCODE_MUL, 18, 0), O(TBK_OPCODE_MUL, 19, 1),
+    O(TBK_OPCODE_MUL, 18, 1), O(TBK_OPCODE_MUL, 19, 0), O(TBK_OPCODE_SUB, 20, 21),
+    O(TBK_OPCODE_ADD, 22, 23)};
+const ComplexFormula z250 = {z250_nodes, 26, 24, 25};
+const Condition c251[] = {{1, Is::kInteger, 8, nullptr}};
+const Node f252_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
     O(TBK_OPCODE_MUL, 2, 2)};
-const Formula f194 = {f194_nodes, 4};
-const Node f195_nodes[] = {T(0), L(8), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f195 = {f195_nodes, 3};
-const Node f196_nodes[] = {T(0), N(0), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f196 = {f196_nodes, 3};
-const Node f197_nodes[] = {T(0), T(1), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f197 = {f197_nodes, 3};
-const Node f198_nodes[] = {T(0), L(57.29577951308232), O(TBK_OPCODE_MUL, 0, 1)};
-const Formula f198 = {f198_nodes, 3};
-const Node f199_nodes[] = {L(1), T(0), O(TBK_OPCODE_DIV, 0, 1)};
-const Formula f199 = {f199_nodes, 3};
-const Node f200_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), O(TBK_OPCODE_SELECT, 2, 1, 0)};
-const Formula f200 = {f200_nodes, 4};
-const Node f201_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
-const Formula f201 = {f201_nodes, 3};
-const Node f202_nodes[] = {N(0), T(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
-const Formula f202 = {f202_nodes, 3};
-const Node f203_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
-const Formula f203 = {f203_nodes, 3};
-const Node f204_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0)};
-const Formula f204 = {f204_nodes, 2};
-const Node f205_nodes[] = {L(10), N(0), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_POW, 0, 2), L(0),
+const Formula f252 = {f252_nodes, 4};
+const Node f253_nodes[] = {T(0), L(8), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f253 = {f253_nodes, 3};
+const Node z254_nodes[] = {T(0), TI(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 1),
+    O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_MUL, 1, 0), O(TBK_OPCODE_SUB, 2, 3),
+    O(TBK_OPCODE_ADD, 4, 5), O(TBK_OPCODE_MUL, 6, 6), O(TBK_OPCODE_MUL, 7, 7),
+    O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 7, 6), O(TBK_OPCODE_SUB, 8, 9),
+    O(TBK_OPCODE_ADD, 10, 11), O(TBK_OPCODE_MUL, 12, 12), O(TBK_OPCODE_MUL, 13, 13),
+    O(TBK_OPCODE_MUL, 12, 13), O(TBK_OPCODE_MUL, 13, 12), O(TBK_OPCODE_SUB, 14, 15),
+    O(TBK_OPCODE_ADD, 16, 17)};
+const ComplexFormula z254 = {z254_nodes, 20, 18, 19};
+const Node f255_nodes[] = {T(0), N(0), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f255 = {f255_nodes, 3};
+const Node z256_nodes[] = {T(0), TI(0), N(0), NI(0), L(0), O(TBK_OPCODE_EQ, 0, 4),
+    O(TBK_OPCODE_EQ, 1, 4), O(TBK_OPCODE_AND, 5, 6), O(TBK_OPCODE_GT, 2, 4), L(kNan),
+    O(TBK_OPCODE_SELECT, 8, 4, 9), O(TBK_OPCODE_ABS, 0), O(TBK_OPCODE_ABS, 1),
+    O(TBK_OPCODE_MAX, 11, 12), O(TBK_OPCODE_MIN, 11, 12), L(0.5), O(TBK_OPCODE_GT, 13, 15), L(2),
+    O(TBK_OPCODE_LT, 13, 17), O(TBK_OPCODE_AND, 16, 18), L(1), O(TBK_OPCODE_SUB, 13, 20),
+    O(TBK_OPCODE_ADD, 13, 20), O(TBK_OPCODE_MUL, 21, 22), O(TBK_OPCODE_MUL, 14, 14),
+    O(TBK_OPCODE_ADD, 23, 24), O(TBK_OPCODE_LOG1P, 25), O(TBK_OPCODE_DIV, 26, 17),
+    O(TBK_OPCODE_DIV, 14, 13), L(kInf), O(TBK_OPCODE_EQ, 11, 29), O(TBK_OPCODE_EQ, 12, 29),
+    O(TBK_OPCODE_OR, 30, 31), O(TBK_OPCODE_EQ, 13, 4), O(TBK_OPCODE_MUL, 28, 28),
+    O(TBK_OPCODE_ADD, 20, 34), O(TBK_OPCODE_SQRT, 35), O(TBK_OPCODE_MUL, 13, 36),
+    O(TBK_OPCODE_SELECT, 33, 13, 37), O(TBK_OPCODE_SELECT, 32, 29, 38), O(TBK_OPCODE_LOG, 39),
+    O(TBK_OPCODE_SELECT, 19, 27, 40), O(TBK_OPCODE_ATAN2, 1, 0), O(TBK_OPCODE_MUL, 2, 41),
+    O(TBK_OPCODE_MUL, 3, 42), O(TBK_OPCODE_MUL, 2, 42), O(TBK_OPCODE_MUL, 3, 41),
+    O(TBK_OPCODE_SUB, 43, 44), O(TBK_OPCODE_ADD, 45, 46), O(TBK_OPCODE_DIV, 47, 17),
+    O(TBK_OPCODE_EXP, 49), O(TBK_OPCODE_COS, 48), O(TBK_OPCODE_MUL, 50, 51),
+    O(TBK_OPCODE_MUL, 52, 50), O(TBK_OPCODE_EQ, 48, 4), O(TBK_OPCODE_SIN, 48),
+    O(TBK_OPCODE_MUL, 50, 55), O(TBK_OPCODE_MUL, 56, 50), O(TBK_OPCODE_SELECT, 54, 48, 57),
+    O(TBK_OPCODE_SELECT, 7, 10, 53), O(TBK_OPCODE_SELECT, 7, 10, 58)};
+const ComplexFormula z256 = {z256_nodes, 61, 59, 60};
+const Node f257_nodes[] = {T(0), T(1), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f257 = {f257_nodes, 3};
+const Node z258_nodes[] = {T(0), TI(0), T(1), TI(1), L(0), O(TBK_OPCODE_EQ, 0, 4),
+    O(TBK_OPCODE_EQ, 1, 4), O(TBK_OPCODE_AND, 5, 6), O(TBK_OPCODE_GT, 2, 4), L(kNan),
+    O(TBK_OPCODE_SELECT, 8, 4, 9), O(TBK_OPCODE_ABS, 0), O(TBK_OPCODE_ABS, 1),
+    O(TBK_OPCODE_MAX, 11, 12), O(TBK_OPCODE_MIN, 11, 12), L(0.5), O(TBK_OPCODE_GT, 13, 15), L(2),
+    O(TBK_OPCODE_LT, 13, 17), O(TBK_OPCODE_AND, 16, 18), L(1), O(TBK_OPCODE_SUB, 13, 20),
+    O(TBK_OPCODE_ADD, 13, 20), O(TBK_OPCODE_MUL, 21, 22), O(TBK_OPCODE_MUL, 14, 14),
+    O(TBK_OPCODE_ADD, 23, 24), O(TBK_OPCODE_LOG1P, 25), O(TBK_OPCODE_DIV, 26, 17),
+    O(TBK_OPCODE_DIV, 14, 13), L(kInf), O(TBK_OPCODE_EQ, 11, 29), O(TBK_OPCODE_EQ, 12, 29),
+    O(TBK_OPCODE_OR, 30, 31), O(TBK_OPCODE_EQ, 13, 4), O(TBK_OPCODE_MUL, 28, 28),
+    O(TBK_OPCODE_ADD, 20, 34), O(TBK_OPCODE_SQRT, 35), O(TBK_OPCODE_MUL, 13, 36),
+    O(TBK_OPCODE_SELECT, 33, 13, 37), O(TBK_OPCODE_SELECT, 32, 29, 38), O(TBK_OPCODE_LOG, 39),
+    O(TBK_OPCODE_SELECT, 19, 27, 40), O(TBK_OPCODE_ATAN2, 1, 0), O(TBK_OPCODE_MUL, 2, 41),
+    O(TBK_OPCODE_MUL, 3, 42), O(TBK_OPCODE_MUL, 2, 42), O(TBK_OPCODE_MUL, 3, 41),
+    O(TBK_OPCODE_SUB, 43, 44), O(TBK_OPCODE_ADD, 45, 46), O(TBK_OPCODE_DIV, 47, 17),
+    O(TBK_OPCODE_EXP, 49), O(TBK_OPCODE_COS, 48), O(TBK_OPCODE_MUL, 50, 51),
+    O(TBK_OPCODE_MUL, 52, 50), O(TBK_OPCODE_EQ, 48, 4), O(TBK_OPCODE_SIN, 48),
+    O(TBK_OPCODE_MUL, 50, 55), O(TBK_OPCODE_MUL, 56, 50), O(TBK_OPCODE_SELECT, 54, 48, 57),
+    O(TBK_OPCODE_SELECT, 7, 10, 53), O(TBK_OPCODE_SELECT, 7, 10, 58)};
+const ComplexFormula z258 = {z258_nodes, 61, 59, 60};
+const Node f259_nodes[] = {T(0), L(57.29577951308232), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f259 = {f259_nodes, 3};
+const Node f260_nodes[] = {L(1), T(0), O(TBK_OPCODE_DIV, 0, 1)};
+const Formula f260 = {f260_nodes, 3};
+const Node z261_nodes[] = {L(1), L(0), T(0), TI(0), O(TBK_OPCODE_ABS, 2), O(TBK_OPCODE_ABS, 3),
+    O(TBK_OPCODE_GE, 4, 5), O(TBK_OPCODE_SELECT, 6, 2, 3), O(TBK_OPCODE_SELECT, 6, 3, 2),
+    O(TBK_OPCODE_EQ, 7, 1), O(TBK_OPCODE_DIV, 8, 7), O(TBK_OPCODE_SELECT, 9, 8, 10),
+    O(TBK_OPCODE_MUL, 8, 11), O(TBK_OPCODE_ADD, 7, 12), O(TBK_OPCODE_MUL, 1, 11),
+    O(TBK_OPCODE_ADD, 0, 14), O(TBK_OPCODE_MUL, 0, 11), O(TBK_OPCODE_ADD, 16, 1),
+    O(TBK_OPCODE_SELECT, 6, 15, 17), O(TBK_OPCODE_SUB, 1, 16), O(TBK_OPCODE_SUB, 14, 0),
+    O(TBK_OPCODE_SELECT, 6, 19, 20), O(TBK_OPCODE_DIV, 18, 13), O(TBK_OPCODE_DIV, 21, 13)};
+const ComplexFormula z261 = {z261_nodes, 24, 22, 23};
+const Node f262_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), O(TBK_OPCODE_SELECT, 2, 1, 0)};
+const Formula f262 = {f262_nodes, 4};
+const Node f263_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f263 = {f263_nodes, 3};
+const Node f264_nodes[] = {N(0), T(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f264 = {f264_nodes, 3};
+const Node f265_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f265 = {f265_nodes, 3};
+const Node f266_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0)};
+const Formula f266 = {f266_nodes, 2};
+const Node f267_nodes[] = {L(10), N(0), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_POW, 0, 2), L(0),
     O(TBK_OPCODE_LT, 1, 4), T(0), O(TBK_OPCODE_DIV, 6, 3), O(TBK_OPCODE_ROUND, 7),
     O(TBK_OPCODE_MUL, 8, 3), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_ROUND, 10),
     O(TBK_OPCODE_DIV, 11, 3), O(TBK_OPCODE_SELECT, 5, 9, 12)};
-const Formula f205 = {f205_nodes, 14};
-const Node f206_nodes[] = {L(1), T(0), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 0, 2)};
-const Formula f206 = {f206_nodes, 4};
-const Node f207_nodes[] = {N(0), N(1), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f207 = {f207_nodes, 5};
-const Node f208_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f208 = {f208_nodes, 5};
-const Node f209_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), K(NodeKind::kCompute, 2),
+const Formula f267 = {f267_nodes, 14};
+const Node f268_nodes[] = {L(1), T(0), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 0, 2)};
+const Formula f268 = {f268_nodes, 4};
+const Node z269_nodes[] = {L(1), L(0), T(0), TI(0), O(TBK_OPCODE_ABS, 2), L(2),
+    O(TBK_OPCODE_DIV, 4, 5), O(TBK_OPCODE_ABS, 3), O(TBK_OPCODE_MAX, 4, 7), O(TBK_OPCODE_MIN, 4, 7),
+    O(TBK_OPCODE_DIV, 9, 8), L(kInf), O(TBK_OPCODE_EQ, 4, 11), O(TBK_OPCODE_EQ, 7, 11),
+    O(TBK_OPCODE_OR, 12, 13), O(TBK_OPCODE_EQ, 8, 1), O(TBK_OPCODE_MUL, 10, 10),
+    O(TBK_OPCODE_ADD, 0, 16), O(TBK_OPCODE_SQRT, 17), O(TBK_OPCODE_MUL, 8, 18),
+    O(TBK_OPCODE_SELECT, 15, 8, 19), O(TBK_OPCODE_SELECT, 14, 11, 20), O(TBK_OPCODE_DIV, 21, 5),
+    O(TBK_OPCODE_ADD, 6, 22), O(TBK_OPCODE_SQRT, 23), O(TBK_OPCODE_EQ, 24, 1),
+    O(TBK_OPCODE_MUL, 5, 24), O(TBK_OPCODE_DIV, 7, 26), O(TBK_OPCODE_SELECT, 25, 24, 27),
+    O(TBK_OPCODE_GE, 2, 1), O(TBK_OPCODE_COPYSIGN, 28, 3), O(TBK_OPCODE_COPYSIGN, 24, 3),
+    O(TBK_OPCODE_SELECT, 29, 24, 28), O(TBK_OPCODE_SELECT, 29, 30, 31), O(TBK_OPCODE_ABS, 32),
+    O(TBK_OPCODE_ABS, 33), O(TBK_OPCODE_GE, 34, 35), O(TBK_OPCODE_SELECT, 36, 32, 33),
+    O(TBK_OPCODE_SELECT, 36, 33, 32), O(TBK_OPCODE_EQ, 37, 1), O(TBK_OPCODE_DIV, 38, 37),
+    O(TBK_OPCODE_SELECT, 39, 38, 40), O(TBK_OPCODE_MUL, 38, 41), O(TBK_OPCODE_ADD, 37, 42),
+    O(TBK_OPCODE_MUL, 1, 41), O(TBK_OPCODE_ADD, 0, 44), O(TBK_OPCODE_MUL, 0, 41),
+    O(TBK_OPCODE_ADD, 46, 1), O(TBK_OPCODE_SELECT, 36, 45, 47), O(TBK_OPCODE_SUB, 1, 46),
+    O(TBK_OPCODE_SUB, 44, 0), O(TBK_OPCODE_SELECT, 36, 49, 50), O(TBK_OPCODE_DIV, 48, 43),
+    O(TBK_OPCODE_DIV, 51, 43)};
+const ComplexFormula z269 = {z269_nodes, 54, 52, 53};
+const Node f270_nodes[] = {N(0), N(1), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f270 = {f270_nodes, 5};
+const Node z271_nodes[] = {N(0), NI(0), N(1), NI(1), T(0), TI(0), O(TBK_OPCODE_MUL, 2, 4),
+    O(TBK_OPCODE_MUL, 3, 5), O(TBK_OPCODE_MUL, 2, 5), O(TBK_OPCODE_MUL, 3, 4),
+    O(TBK_OPCODE_SUB, 6, 7), O(TBK_OPCODE_ADD, 8, 9), O(TBK_OPCODE_SUB, 0, 10),
+    O(TBK_OPCODE_SUB, 1, 11)};
+const ComplexFormula z271 = {z271_nodes, 14, 12, 13};
+const Node f272_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f272 = {f272_nodes, 5};
+const Node z273_nodes[] = {T(1), TI(1), N(0), NI(0), T(0), TI(0), O(TBK_OPCODE_MUL, 2, 4),
+    O(TBK_OPCODE_MUL, 3, 5), O(TBK_OPCODE_MUL, 2, 5), O(TBK_OPCODE_MUL, 3, 4),
+    O(TBK_OPCODE_SUB, 6, 7), O(TBK_OPCODE_ADD, 8, 9), O(TBK_OPCODE_SUB, 0, 10),
+    O(TBK_OPCODE_SUB, 1, 11)};
+const ComplexFormula z273 = {z273_nodes, 14, 12, 13};
+const Node f274_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), K(NodeKind::kCompute, 2),
     O(TBK_OPCODE_LT, 0, 1), K(NodeKind::kCompute, 4), O(TBK_OPCODE_SUB, 3, 5)};
-const Formula f209 = {f209_nodes, 7};
-const Node f210_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
+const Formula f274 = {f274_nodes, 7};
+const Node z275_nodes[] = {T(0), TI(0), L(0), O(TBK_OPCODE_EQ, 0, 2), O(TBK_OPCODE_EQ, 1, 2),
+    O(TBK_OPCODE_AND, 3, 4), O(TBK_OPCODE_ABS, 0), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_MAX, 6, 7),
+    O(TBK_OPCODE_MIN, 6, 7), O(TBK_OPCODE_DIV, 9, 8), L(kInf), O(TBK_OPCODE_EQ, 6, 11),
+    O(TBK_OPCODE_EQ, 7, 11), O(TBK_OPCODE_OR, 12, 13), O(TBK_OPCODE_EQ, 8, 2), L(1),
+    O(TBK_OPCODE_MUL, 10, 10), O(TBK_OPCODE_ADD, 16, 17), O(TBK_OPCODE_SQRT, 18),
+    O(TBK_OPCODE_MUL, 8, 19), O(TBK_OPCODE_SELECT, 15, 8, 20), O(TBK_OPCODE_SELECT, 14, 11, 21),
+    O(TBK_OPCODE_DIV, 0, 22), O(TBK_OPCODE_DIV, 1, 22), O(TBK_OPCODE_SELECT, 5, 2, 23),
+    O(TBK_OPCODE_SELECT, 5, 2, 24)};
+const ComplexFormula z275 = {z275_nodes, 27, 25, 26};
+const Node f276_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
     O(TBK_OPCODE_ADD, 1, 3), O(TBK_OPCODE_DIV, 1, 4)};
-const Formula f210 = {f210_nodes, 6};
-const Node f211_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 3, 2),
+const Formula f276 = {f276_nodes, 6};
+const Node z277_nodes[] = {L(1), T(0), TI(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_NEG, 2), L(2),
+    O(TBK_OPCODE_DIV, 3, 5), O(TBK_OPCODE_EXP, 6), O(TBK_OPCODE_COS, 4), O(TBK_OPCODE_MUL, 7, 8),
+    O(TBK_OPCODE_MUL, 9, 7), L(0), O(TBK_OPCODE_EQ, 4, 11), O(TBK_OPCODE_SIN, 4),
+    O(TBK_OPCODE_MUL, 7, 13), O(TBK_OPCODE_MUL, 14, 7), O(TBK_OPCODE_SELECT, 12, 4, 15),
+    O(TBK_OPCODE_ADD, 10, 0), O(TBK_OPCODE_ABS, 17), O(TBK_OPCODE_ABS, 16),
+    O(TBK_OPCODE_GE, 18, 19), O(TBK_OPCODE_SELECT, 20, 17, 16), O(TBK_OPCODE_SELECT, 20, 16, 17),
+    O(TBK_OPCODE_EQ, 21, 11), O(TBK_OPCODE_DIV, 22, 21), O(TBK_OPCODE_SELECT, 23, 22, 24),
+    O(TBK_OPCODE_MUL, 22, 25), O(TBK_OPCODE_ADD, 21, 26), O(TBK_OPCODE_MUL, 11, 25),
+    O(TBK_OPCODE_ADD, 0, 28), O(TBK_OPCODE_MUL, 0, 25), O(TBK_OPCODE_ADD, 30, 11),
+    O(TBK_OPCODE_SELECT, 20, 29, 31), O(TBK_OPCODE_SUB, 11, 30), O(TBK_OPCODE_SUB, 28, 0),
+    O(TBK_OPCODE_SELECT, 20, 33, 34), O(TBK_OPCODE_DIV, 32, 27), O(TBK_OPCODE_DIV, 35, 27)};
+const ComplexFormula z277 = {z277_nodes, 38, 36, 37};
+const Node f278_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 3, 2),
     O(TBK_OPCODE_MUL, 0, 4)};
-const Formula f211 = {f211_nodes, 6};
-const Node f212_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1)};
-const Formula f212 = {f212_nodes, 3};
-const Node f213_nodes[] = {T(0), O(TBK_OPCODE_SIGNBIT, 0)};
-const Formula f213 = {f213_nodes, 2};
-const Node f214_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
+const Formula f278 = {f278_nodes, 6};
+const Node z279_nodes[] = {T(0), TI(0), L(1), T(1), TI(1), L(0), O(TBK_OPCODE_SUB, 2, 3),
+    O(TBK_OPCODE_SUB, 5, 4), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_MUL, 7, 4),
+    O(TBK_OPCODE_MUL, 6, 4), O(TBK_OPCODE_MUL, 7, 3), O(TBK_OPCODE_SUB, 8, 9),
+    O(TBK_OPCODE_ADD, 10, 11), O(TBK_OPCODE_NEG, 13), O(TBK_OPCODE_MUL, 0, 12),
+    O(TBK_OPCODE_MUL, 1, 14), O(TBK_OPCODE_MUL, 0, 14), O(TBK_OPCODE_MUL, 1, 12),
+    O(TBK_OPCODE_SUB, 15, 16), O(TBK_OPCODE_ADD, 17, 18)};
+const ComplexFormula z279 = {z279_nodes, 21, 19, 20};
+const Node f280_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1)};
+const Formula f280 = {f280_nodes, 3};
+const Node f281_nodes[] = {T(0), O(TBK_OPCODE_SIGNBIT, 0)};
+const Formula f281 = {f281_nodes, 2};
+const Node f282_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
     O(TBK_OPCODE_ADD, 1, 3), O(TBK_OPCODE_DIV, 0, 4)};
-const Formula f214 = {f214_nodes, 6};
-const Node f215_nodes[] = {T(0), O(TBK_OPCODE_SIN, 0)};
-const Formula f215 = {f215_nodes, 2};
-const Node f216_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0), L(2), O(TBK_OPCODE_DIV, 1, 2),
+const Formula f282 = {f282_nodes, 6};
+const Node z283_nodes[] = {T(0), TI(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_NEG, 1), L(2),
+    O(TBK_OPCODE_DIV, 3, 5), O(TBK_OPCODE_EXP, 6), O(TBK_OPCODE_COS, 4), O(TBK_OPCODE_MUL, 7, 8),
+    O(TBK_OPCODE_MUL, 9, 7), L(0), O(TBK_OPCODE_EQ, 4, 11), O(TBK_OPCODE_SIN, 4),
+    O(TBK_OPCODE_MUL, 7, 13), O(TBK_OPCODE_MUL, 14, 7), O(TBK_OPCODE_SELECT, 12, 4, 15),
+    O(TBK_OPCODE_ADD, 10, 2), O(TBK_OPCODE_ABS, 17), O(TBK_OPCODE_ABS, 16),
+    O(TBK_OPCODE_GE, 18, 19), O(TBK_OPCODE_SELECT, 20, 17, 16), O(TBK_OPCODE_SELECT, 20, 16, 17),
+    O(TBK_OPCODE_EQ, 21, 11), O(TBK_OPCODE_DIV, 22, 21), O(TBK_OPCODE_SELECT, 23, 22, 24),
+    O(TBK_OPCODE_MUL, 22, 25), O(TBK_OPCODE_ADD, 21, 26), O(TBK_OPCODE_MUL, 1, 25),
+    O(TBK_OPCODE_ADD, 0, 28), O(TBK_OPCODE_MUL, 0, 25), O(TBK_OPCODE_ADD, 30, 1),
+    O(TBK_OPCODE_SELECT, 20, 29, 31), O(TBK_OPCODE_SUB, 1, 30), O(TBK_OPCODE_SUB, 28, 0),
+    O(TBK_OPCODE_SELECT, 20, 33, 34), O(TBK_OPCODE_DIV, 32, 27), O(TBK_OPCODE_DIV, 35, 27)};
+const ComplexFormula z283 = {z283_nodes, 38, 36, 37};
+const Node f284_nodes[] = {T(0), O(TBK_OPCODE_SIN, 0)};
+const Formula f284 = {f284_nodes, 2};
+const Node z285_nodes[] = {T(0), TI(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_COS, 0),
+    O(TBK_OPCODE_SINH, 2), L(0), O(TBK_OPCODE_EQ, 3, 5), L(1), O(TBK_OPCODE_COPYSIGN, 7, 4),
+    O(TBK_OPCODE_MUL, 3, 8), O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_SELECT, 6, 9, 10),
+    O(TBK_OPCODE_SIN, 0), O(TBK_OPCODE_COSH, 2), O(TBK_OPCODE_EQ, 12, 5),
+    O(TBK_OPCODE_COPYSIGN, 7, 13), O(TBK_OPCODE_MUL, 12, 15), O(TBK_OPCODE_MUL, 12, 13),
+    O(TBK_OPCODE_SELECT, 14, 16, 17), O(TBK_OPCODE_NEG, 11)};
+const ComplexFormula z285 = {z285_nodes, 20, 18, 19};
+const Node f286_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0), L(2), O(TBK_OPCODE_DIV, 1, 2),
     O(TBK_OPCODE_ROUND, 3), O(TBK_OPCODE_MUL, 2, 4), O(TBK_OPCODE_SUB, 1, 5), O(TBK_OPCODE_ABS, 6),
     L(0), O(TBK_OPCODE_EQ, 0, 8), L(1), O(TBK_OPCODE_MUL, 2, 7), O(TBK_OPCODE_SUB, 10, 11),
     L(3.141592653589793), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_MUL, 13, 14), O(TBK_OPCODE_SIN, 15),
     O(TBK_OPCODE_MUL, 12, 16), O(TBK_OPCODE_MUL, 13, 0), O(TBK_OPCODE_DIV, 17, 18),
     O(TBK_OPCODE_SELECT, 9, 10, 19)};
-const Formula f216 = {f216_nodes, 21};
-const Node f217_nodes[] = {T(0), O(TBK_OPCODE_SINH, 0)};
-const Formula f217 = {f217_nodes, 2};
-const Node f218_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 2), N(0),
+const Formula f286 = {f286_nodes, 21};
+const Node z287_nodes[] = {L(3.141592653589793), T(0), TI(0), O(TBK_OPCODE_MUL, 0, 1),
+    O(TBK_OPCODE_MUL, 0, 2), L(0), O(TBK_OPCODE_EQ, 1, 5), O(TBK_OPCODE_EQ, 2, 5),
+    O(TBK_OPCODE_AND, 6, 7), L(1), O(TBK_OPCODE_NEG, 4), O(TBK_OPCODE_COS, 3),
+    O(TBK_OPCODE_SINH, 10), O(TBK_OPCODE_EQ, 11, 5), O(TBK_OPCODE_COPYSIGN, 9, 12),
+    O(TBK_OPCODE_MUL, 11, 14), O(TBK_OPCODE_MUL, 11, 12), O(TBK_OPCODE_SELECT, 13, 15, 16),
+    O(TBK_OPCODE_SIN, 3), O(TBK_OPCODE_COSH, 10), O(TBK_OPCODE_EQ, 18, 5),
+    O(TBK_OPCODE_COPYSIGN, 9, 19), O(TBK_OPCODE_MUL, 18, 21), O(TBK_OPCODE_MUL, 18, 19),
+    O(TBK_OPCODE_SELECT, 20, 22, 23), O(TBK_OPCODE_NEG, 17), O(TBK_OPCODE_ABS, 3),
+    O(TBK_OPCODE_ABS, 4), O(TBK_OPCODE_GE, 26, 27), O(TBK_OPCODE_SELECT, 28, 3, 4),
+    O(TBK_OPCODE_SELECT, 28, 4, 3), O(TBK_OPCODE_EQ, 29, 5), O(TBK_OPCODE_DIV, 30, 29),
+    O(TBK_OPCODE_SELECT, 31, 30, 32), O(TBK_OPCODE_MUL, 30, 33), O(TBK_OPCODE_ADD, 29, 34),
+    O(TBK_OPCODE_MUL, 25, 33), O(TBK_OPCODE_ADD, 24, 36), O(TBK_OPCODE_MUL, 24, 33),
+    O(TBK_OPCODE_ADD, 38, 25), O(TBK_OPCODE_SELECT, 28, 37, 39), O(TBK_OPCODE_SUB, 25, 38),
+    O(TBK_OPCODE_SUB, 36, 24), O(TBK_OPCODE_SELECT, 28, 41, 42), O(TBK_OPCODE_DIV, 40, 35),
+    O(TBK_OPCODE_DIV, 43, 35), O(TBK_OPCODE_SELECT, 8, 9, 44), O(TBK_OPCODE_SELECT, 8, 5, 45)};
+const ComplexFormula z287 = {z287_nodes, 48, 46, 47};
+const Node f288_nodes[] = {T(0), O(TBK_OPCODE_SINH, 0)};
+const Formula f288 = {f288_nodes, 2};
+const Node z289_nodes[] = {T(0), TI(0), O(TBK_OPCODE_COS, 1), O(TBK_OPCODE_SINH, 0), L(0),
+    O(TBK_OPCODE_EQ, 2, 4), L(1), O(TBK_OPCODE_COPYSIGN, 6, 3), O(TBK_OPCODE_MUL, 2, 7),
+    O(TBK_OPCODE_MUL, 2, 3), O(TBK_OPCODE_SELECT, 5, 8, 9), O(TBK_OPCODE_SIN, 1),
+    O(TBK_OPCODE_COSH, 0), O(TBK_OPCODE_EQ, 11, 4), O(TBK_OPCODE_COPYSIGN, 6, 12),
+    O(TBK_OPCODE_MUL, 11, 14), O(TBK_OPCODE_MUL, 11, 12), O(TBK_OPCODE_SELECT, 13, 15, 16)};
+const ComplexFormula z289 = {z289_nodes, 18, 10, 17};
+const Node f290_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 2), N(0),
     O(TBK_OPCODE_LT, 3, 4), L(0.5), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_MUL, 7, 3),
     O(TBK_OPCODE_DIV, 8, 4), O(TBK_OPCODE_MUL, 6, 4), O(TBK_OPCODE_SUB, 3, 10),
     O(TBK_OPCODE_SELECT, 5, 9, 11)};
-const Formula f218 = {f218_nodes, 13};
-const Node f219_nodes[] = {T(1), T(2), O(TBK_OPCODE_SUB, 0, 1), N(0), O(TBK_OPCODE_NEG, 3),
+const Formula f290 = {f290_nodes, 13};
+const Node f291_nodes[] = {T(1), T(2), O(TBK_OPCODE_SUB, 0, 1), N(0), O(TBK_OPCODE_NEG, 3),
     O(TBK_OPCODE_LE, 2, 4), T(0), O(TBK_OPCODE_NEG, 6), O(TBK_OPCODE_GE, 2, 3),
     O(TBK_OPCODE_MUL, 2, 6), O(TBK_OPCODE_DIV, 9, 3), O(TBK_OPCODE_SELECT, 8, 6, 10),
     O(TBK_OPCODE_SELECT, 5, 7, 11)};
-const Formula f219 = {f219_nodes, 13};
-const Node f220_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1), N(1), O(TBK_OPCODE_GT, 2, 3),
+const Formula f291 = {f291_nodes, 13};
+const Node f292_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1), N(1), O(TBK_OPCODE_GT, 2, 3),
     O(TBK_OPCODE_EXP, 2), O(TBK_OPCODE_LOG1P, 5), O(TBK_OPCODE_DIV, 6, 1),
     O(TBK_OPCODE_SELECT, 4, 0, 7)};
-const Formula f220 = {f220_nodes, 9};
-const Node f221_nodes[] = {T(1), N(0), O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_EXP, 2), N(1),
+const Formula f292 = {f292_nodes, 9};
+const Node f293_nodes[] = {T(1), N(0), O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_EXP, 2), N(1),
     O(TBK_OPCODE_GT, 2, 4), T(0), O(TBK_OPCODE_MUL, 6, 3), L(1), O(TBK_OPCODE_ADD, 3, 8),
     O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SELECT, 5, 6, 10)};
-const Formula f221 = {f221_nodes, 12};
-const Condition c222[] = {{1, Is::kNotNegativeFinite, 0, nullptr}};
-const Node f223_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1), O(TBK_OPCODE_SUB, 0, 1),
+const Formula f293 = {f293_nodes, 12};
+const Condition c294[] = {{1, Is::kNotNegativeFinite, 0, nullptr}};
+const Node f295_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1), O(TBK_OPCODE_SUB, 0, 1),
     O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_LT, 0, 4), O(TBK_OPCODE_ADD, 0, 1), L(0),
     O(TBK_OPCODE_MUL, 0, 7), O(TBK_OPCODE_SELECT, 5, 6, 8), O(TBK_OPCODE_SELECT, 2, 3, 9)};
-const Formula f223 = {f223_nodes, 11};
-const Node f224_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1, 2),
+const Formula f295 = {f295_nodes, 11};
+const Node f296_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1, 2),
     O(TBK_OPCODE_MUL, 1, 1), L(32), O(TBK_OPCODE_DIV, 4, 5), L(1), O(TBK_OPCODE_SUB, 6, 7),
     L(0.04582966485981377), L(0.9303012472958572), L(-0.6484692830871837), L(-0.808088807669687),
     L(1.0383794611437211), L(-0.507468045847102), L(0.14598884856759264), L(-0.028472718610869575),
@@ -783,8 +1394,8 @@ const Node f224_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1,
     O(TBK_OPCODE_ADD, 105, 140), O(TBK_OPCODE_DIV, 141, 1), O(TBK_OPCODE_SIN, 62),
     O(TBK_OPCODE_MUL, 142, 143), O(TBK_OPCODE_SUB, 104, 144), O(TBK_OPCODE_SQRT, 1),
     O(TBK_OPCODE_DIV, 145, 146), O(TBK_OPCODE_SELECT, 3, 60, 147)};
-const Formula f224 = {f224_nodes, 149};
-const Node f225_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1, 2),
+const Formula f296 = {f296_nodes, 149};
+const Node f297_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1, 2),
     O(TBK_OPCODE_MUL, 1, 1), L(32), O(TBK_OPCODE_DIV, 4, 5), L(1), O(TBK_OPCODE_SUB, 6, 7),
     L(-0.05814382795599107), L(0.08105866038589796), L(0.15151665143806634), L(-0.2595948652859303),
     L(0.15858376432721938), L(-0.054745818212847276), L(0.012456814392255438),
@@ -834,8 +1445,8 @@ const Node f225_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1,
     O(TBK_OPCODE_SUB, 105, 145), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 146, 147),
     O(TBK_OPCODE_SELECT, 3, 61, 148), L(0), O(TBK_OPCODE_LT, 0, 150), O(TBK_OPCODE_NEG, 149),
     O(TBK_OPCODE_SELECT, 151, 152, 149)};
-const Formula f225 = {f225_nodes, 154};
-const Node f226_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCODE_LT, 0, 3),
+const Formula f297 = {f297_nodes, 154};
+const Node f298_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCODE_LT, 0, 3),
     O(TBK_OPCODE_MUL, 0, 0), L(32), O(TBK_OPCODE_DIV, 5, 6), L(1), O(TBK_OPCODE_SUB, 7, 8),
     L(0.6366197723675814), O(TBK_OPCODE_LOG, 0), L(0.04582966485981377), L(0.9303012472958572),
     L(-0.6484692830871837), L(-0.808088807669687), L(1.0383794611437211), L(-0.507468045847102),
@@ -903,8 +1514,8 @@ const Node f226_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCO
     O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 203, 204), O(TBK_OPCODE_SELECT, 4, 118, 205), L(0),
     O(TBK_OPCODE_EQ, 0, 207), O(TBK_OPCODE_LT, 0, 207), L(kNan),
     O(TBK_OPCODE_SELECT, 209, 210, 206), O(TBK_OPCODE_SELECT, 208, 2, 211)};
-const Formula f226 = {f226_nodes, 213};
-const Node f227_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCODE_LT, 0, 3),
+const Formula f298 = {f298_nodes, 213};
+const Node f299_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCODE_LT, 0, 3),
     O(TBK_OPCODE_MUL, 0, 0), L(32), O(TBK_OPCODE_DIV, 5, 6), L(1), O(TBK_OPCODE_SUB, 7, 8),
     L(0.6366197723675814), O(TBK_OPCODE_LOG, 0), L(-0.05814382795599107), L(0.08105866038589796),
     L(0.15151665143806634), L(-0.2595948652859303), L(0.15858376432721938),
@@ -974,13 +1585,13 @@ const Node f227_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCO
     O(TBK_OPCODE_ADD, 166, 206), O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 207, 208),
     O(TBK_OPCODE_SELECT, 4, 122, 209), L(0), O(TBK_OPCODE_EQ, 0, 211), O(TBK_OPCODE_LT, 0, 211),
     L(kNan), O(TBK_OPCODE_SELECT, 213, 214, 210), O(TBK_OPCODE_SELECT, 212, 2, 215)};
-const Formula f227 = {f227_nodes, 217};
-const Node f228_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_GT, 0, 2),
+const Formula f299 = {f299_nodes, 217};
+const Node f300_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_GT, 0, 2),
     O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 4, 5), O(TBK_OPCODE_EQ, 0, 2),
     L(kInf), O(TBK_OPCODE_NEG, 8), O(TBK_OPCODE_SELECT, 7, 2, 9), O(TBK_OPCODE_SELECT, 3, 6, 10),
     O(TBK_OPCODE_SELECT, 1, 0, 11)};
-const Formula f228 = {f228_nodes, 13};
-const Node f229_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(1), L(8), L(4), O(TBK_OPCODE_ADD, 1, 4),
+const Formula f300 = {f300_nodes, 13};
+const Node f301_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(1), L(8), L(4), O(TBK_OPCODE_ADD, 1, 4),
     O(TBK_OPCODE_DIV, 3, 5), O(TBK_OPCODE_SUB, 2, 6), L(0.6849972881253069),
     L(-0.19934458280036707), L(0.11704966551044223), L(-0.04808038122130893),
     L(0.00396205568130335), L(0.015312509679336589), L(-0.017515654646774688),
@@ -1010,8 +1621,8 @@ const Node f229_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(1), L(8), L(4), O(TBK_O
     O(TBK_OPCODE_ADD, 2, 1), O(TBK_OPCODE_DIV, 83, 84), L(0), O(TBK_OPCODE_LT, 0, 86), L(2),
     O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_EXP, 89), O(TBK_OPCODE_MUL, 88, 90),
     O(TBK_OPCODE_SUB, 91, 85), O(TBK_OPCODE_SELECT, 87, 92, 85)};
-const Formula f229 = {f229_nodes, 94};
-const Node f230_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
+const Formula f301 = {f301_nodes, 94};
+const Node f302_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
     O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EXP, 4), O(TBK_OPCODE_MUL, 1, 1), L(4),
     O(TBK_OPCODE_DIV, 6, 7), L(1), L(0.25), L(0.027777777777777776), L(0.001736111111111111),
     L(6.944444444444444e-05), L(1.9290123456790124e-06), L(3.936759889140842e-08),
@@ -1061,8 +1672,8 @@ const Node f230_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1,
     O(TBK_OPCODE_MUL, 84, 145), O(TBK_OPCODE_ADD, 87, 146), O(TBK_OPCODE_MUL, 84, 147),
     O(TBK_OPCODE_ADD, 86, 148), O(TBK_OPCODE_MUL, 84, 149), O(TBK_OPCODE_ADD, 85, 150),
     O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 151, 152), O(TBK_OPCODE_SELECT, 3, 81, 153)};
-const Formula f230 = {f230_nodes, 155};
-const Node f231_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2), L(2),
+const Formula f302 = {f302_nodes, 155};
+const Node f303_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2), L(2),
     O(TBK_OPCODE_DIV, 1, 4), O(TBK_OPCODE_MUL, 1, 1), L(4), O(TBK_OPCODE_DIV, 6, 7), L(1), L(0.5),
     L(0.08333333333333333), L(0.006944444444444444), L(0.00034722222222222224),
     L(1.1574074074074073e-05), L(2.755731922398589e-07), L(4.920949861426052e-09),
@@ -1114,8 +1725,8 @@ const Node f231_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1,
     O(TBK_OPCODE_ADD, 87, 152), O(TBK_OPCODE_MUL, 83, 153), O(TBK_OPCODE_SQRT, 1),
     O(TBK_OPCODE_DIV, 154, 155), O(TBK_OPCODE_SELECT, 3, 82, 156), L(0), O(TBK_OPCODE_LT, 0, 158),
     O(TBK_OPCODE_NEG, 157), O(TBK_OPCODE_SELECT, 159, 160, 157)};
-const Formula f231 = {f231_nodes, 162};
-const Node f232_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
+const Formula f303 = {f303_nodes, 162};
+const Node f304_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
     O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EXP, 4), L(2), O(TBK_OPCODE_DIV, 1, 6),
     O(TBK_OPCODE_MUL, 1, 1), L(4), O(TBK_OPCODE_DIV, 8, 9), L(1), L(0.5), L(0.08333333333333333),
     L(0.006944444444444444), L(0.00034722222222222224), L(1.1574074074074073e-05),
@@ -1167,8 +1778,8 @@ const Node f232_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1,
     O(TBK_OPCODE_ADD, 90, 152), O(TBK_OPCODE_MUL, 88, 153), O(TBK_OPCODE_ADD, 89, 154),
     O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 155, 156), O(TBK_OPCODE_SELECT, 3, 85, 157), L(0),
     O(TBK_OPCODE_LT, 0, 159), O(TBK_OPCODE_NEG, 158), O(TBK_OPCODE_SELECT, 160, 161, 158)};
-const Formula f232 = {f232_nodes, 163};
-const Node f233_nodes[] = {T(0), L(0.7071067811865476), O(TBK_OPCODE_MUL, 0, 1), L(-1),
+const Formula f304 = {f304_nodes, 163};
+const Node f305_nodes[] = {T(0), L(0.7071067811865476), O(TBK_OPCODE_MUL, 0, 1), L(-1),
     O(TBK_OPCODE_LT, 0, 3), O(TBK_OPCODE_NEG, 2), L(1), L(8), L(4), O(TBK_OPCODE_ADD, 5, 8),
     O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SUB, 6, 10), L(0.6849972881253069),
     L(-0.19934458280036707), L(0.11704966551044223), L(-0.04808038122130893),
@@ -1200,8 +1811,8 @@ const Node f233_nodes[] = {T(0), L(0.7071067811865476), O(TBK_OPCODE_MUL, 0, 1),
     O(TBK_OPCODE_LOG, 91), O(TBK_OPCODE_MUL, 2, 2), O(TBK_OPCODE_SUB, 92, 93),
     O(TBK_OPCODE_ERFC, 2), L(-2), O(TBK_OPCODE_DIV, 95, 96), O(TBK_OPCODE_LOG1P, 97),
     O(TBK_OPCODE_SELECT, 4, 94, 98)};
-const Formula f233 = {f233_nodes, 100};
-const Node f234_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+const Formula f305 = {f305_nodes, 100};
+const Node f306_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
     L(4), O(TBK_OPCODE_DIV, 4, 5), L(-0.5772156649015329), L(0.42278433509846713),
     L(0.23069608377461678), L(0.0348921574564389), L(0.0026147876188052093),
     L(0.00011848039364109726), L(3.6126241031992037e-06), L(7.935096521304209e-08),
@@ -1266,8 +1877,8 @@ const Node f234_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OP
     O(TBK_OPCODE_MUL, 121, 190), O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 191, 192),
     O(TBK_OPCODE_SELECT, 3, 119, 193), L(0), O(TBK_OPCODE_EQ, 0, 195), O(TBK_OPCODE_LT, 0, 195),
     L(kNan), O(TBK_OPCODE_SELECT, 197, 198, 194), O(TBK_OPCODE_SELECT, 196, 1, 199)};
-const Formula f234 = {f234_nodes, 201};
-const Node f235_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+const Formula f306 = {f306_nodes, 201};
+const Node f307_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
     L(4), O(TBK_OPCODE_DIV, 4, 5), O(TBK_OPCODE_DIV, 0, 2), O(TBK_OPCODE_LOG, 7), L(1), L(0.5),
     L(0.08333333333333333), L(0.006944444444444444), L(0.00034722222222222224),
     L(1.1574074074074073e-05), L(2.755731922398589e-07), L(4.920949861426052e-09),
@@ -1334,8 +1945,8 @@ const Node f235_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OP
     O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 197, 198), O(TBK_OPCODE_SELECT, 3, 125, 199), L(0),
     O(TBK_OPCODE_EQ, 0, 201), O(TBK_OPCODE_LT, 0, 201), L(kNan),
     O(TBK_OPCODE_SELECT, 203, 204, 200), O(TBK_OPCODE_SELECT, 202, 1, 205)};
-const Formula f235 = {f235_nodes, 207};
-const Node f236_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+const Formula f307 = {f307_nodes, 207};
+const Node f308_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
     L(4), O(TBK_OPCODE_DIV, 4, 5), L(-0.5772156649015329), L(0.42278433509846713),
     L(0.23069608377461678), L(0.0348921574564389), L(0.0026147876188052093),
     L(0.00011848039364109726), L(3.6126241031992037e-06), L(7.935096521304209e-08),
@@ -1400,8 +2011,8 @@ const Node f236_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OP
     O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 190, 191), O(TBK_OPCODE_SELECT, 3, 121, 192), L(0),
     O(TBK_OPCODE_EQ, 0, 194), O(TBK_OPCODE_LT, 0, 194), L(kNan),
     O(TBK_OPCODE_SELECT, 196, 197, 193), O(TBK_OPCODE_SELECT, 195, 1, 198)};
-const Formula f236 = {f236_nodes, 200};
-const Node f237_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+const Formula f308 = {f308_nodes, 200};
+const Node f309_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
     L(4), O(TBK_OPCODE_DIV, 4, 5), O(TBK_OPCODE_DIV, 0, 2), O(TBK_OPCODE_LOG, 7), L(1), L(0.5),
     L(0.08333333333333333), L(0.006944444444444444), L(0.00034722222222222224),
     L(1.1574074074074073e-05), L(2.755731922398589e-07), L(4.920949861426052e-09),
@@ -1468,8 +2079,8 @@ const Node f237_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OP
     O(TBK_OPCODE_DIV, 196, 197), O(TBK_OPCODE_SELECT, 3, 127, 198), L(0), O(TBK_OPCODE_EQ, 0, 200),
     O(TBK_OPCODE_LT, 0, 200), L(kNan), O(TBK_OPCODE_SELECT, 202, 203, 199),
     O(TBK_OPCODE_SELECT, 201, 1, 204)};
-const Formula f237 = {f237_nodes, 206};
-const Node f238_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_ABS, 0), L(kInf),
+const Formula f309 = {f309_nodes, 206};
+const Node f310_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_ABS, 0), L(kInf),
     O(TBK_OPCODE_EQ, 2, 3), L(0), L(0.5), O(TBK_OPCODE_LT, 2, 6), L(1), L(6),
     O(TBK_OPCODE_DIV, 1, 9), L(20), O(TBK_OPCODE_DIV, 1, 11), L(42), O(TBK_OPCODE_DIV, 1, 13),
     L(72), O(TBK_OPCODE_DIV, 1, 15), L(110), O(TBK_OPCODE_DIV, 1, 17), O(TBK_OPCODE_SUB, 8, 18),
@@ -1477,648 +2088,703 @@ const Node f238_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_ABS, 0), 
     O(TBK_OPCODE_SUB, 8, 22), O(TBK_OPCODE_MUL, 12, 23), O(TBK_OPCODE_SUB, 8, 24),
     O(TBK_OPCODE_MUL, 10, 25), O(TBK_OPCODE_SUB, 8, 26), O(TBK_OPCODE_SIN, 0),
     O(TBK_OPCODE_DIV, 28, 0), O(TBK_OPCODE_SELECT, 7, 27, 29), O(TBK_OPCODE_SELECT, 4, 5, 30)};
-const Formula f238 = {f238_nodes, 32};
-const Node f239_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f310 = {f310_nodes, 32};
+const Node f311_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f239 = {f239_nodes, 10};
-const Node f240_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f311 = {f311_nodes, 10};
+const Node f312_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f240 = {f240_nodes, 10};
-const Node f241_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+const Formula f312 = {f312_nodes, 10};
+const Node f313_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f241 = {f241_nodes, 10};
-const Node f242_nodes[] = {T(0), O(TBK_OPCODE_SQRT, 0)};
-const Formula f242 = {f242_nodes, 2};
-const Node f243_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f243 = {f243_nodes, 5};
-const Node f244_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f244 = {f244_nodes, 5};
-const Node f245_nodes[] = {T(0), O(TBK_OPCODE_TAN, 0)};
-const Formula f245 = {f245_nodes, 2};
-const Node f246_nodes[] = {T(0), O(TBK_OPCODE_TANH, 0)};
-const Formula f246 = {f246_nodes, 2};
-const Node f247_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_ADD, 1, 2),
+const Formula f313 = {f313_nodes, 10};
+const Node f314_nodes[] = {T(0), O(TBK_OPCODE_SQRT, 0)};
+const Formula f314 = {f314_nodes, 2};
+const Node z315_nodes[] = {T(0), TI(0), O(TBK_OPCODE_ABS, 0), L(2), O(TBK_OPCODE_DIV, 2, 3),
+    O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_MAX, 2, 5), O(TBK_OPCODE_MIN, 2, 5), O(TBK_OPCODE_DIV, 7, 6),
+    L(kInf), O(TBK_OPCODE_EQ, 2, 9), O(TBK_OPCODE_EQ, 5, 9), O(TBK_OPCODE_OR, 10, 11), L(0),
+    O(TBK_OPCODE_EQ, 6, 13), L(1), O(TBK_OPCODE_MUL, 8, 8), O(TBK_OPCODE_ADD, 15, 16),
+    O(TBK_OPCODE_SQRT, 17), O(TBK_OPCODE_MUL, 6, 18), O(TBK_OPCODE_SELECT, 14, 6, 19),
+    O(TBK_OPCODE_SELECT, 12, 9, 20), O(TBK_OPCODE_DIV, 21, 3), O(TBK_OPCODE_ADD, 4, 22),
+    O(TBK_OPCODE_SQRT, 23), O(TBK_OPCODE_EQ, 24, 13), O(TBK_OPCODE_MUL, 3, 24),
+    O(TBK_OPCODE_DIV, 5, 26), O(TBK_OPCODE_SELECT, 25, 24, 27), O(TBK_OPCODE_GE, 0, 13),
+    O(TBK_OPCODE_COPYSIGN, 28, 1), O(TBK_OPCODE_COPYSIGN, 24, 1), O(TBK_OPCODE_SELECT, 29, 24, 28),
+    O(TBK_OPCODE_SELECT, 29, 30, 31)};
+const ComplexFormula z315 = {z315_nodes, 34, 32, 33};
+const Node f316_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f316 = {f316_nodes, 5};
+const Node z317_nodes[] = {T(0), TI(0), N(1), NI(1), N(0), NI(0), O(TBK_OPCODE_MUL, 2, 4),
+    O(TBK_OPCODE_MUL, 3, 5), O(TBK_OPCODE_MUL, 2, 5), O(TBK_OPCODE_MUL, 3, 4),
+    O(TBK_OPCODE_SUB, 6, 7), O(TBK_OPCODE_ADD, 8, 9), O(TBK_OPCODE_SUB, 0, 10),
+    O(TBK_OPCODE_SUB, 1, 11)};
+const ComplexFormula z317 = {z317_nodes, 14, 12, 13};
+const Node f318_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f318 = {f318_nodes, 5};
+const Node z319_nodes[] = {T(0), TI(0), N(0), NI(0), T(1), TI(1), O(TBK_OPCODE_MUL, 2, 4),
+    O(TBK_OPCODE_MUL, 3, 5), O(TBK_OPCODE_MUL, 2, 5), O(TBK_OPCODE_MUL, 3, 4),
+    O(TBK_OPCODE_SUB, 6, 7), O(TBK_OPCODE_ADD, 8, 9), O(TBK_OPCODE_SUB, 0, 10),
+    O(TBK_OPCODE_SUB, 1, 11)};
+const ComplexFormula z319 = {z319_nodes, 14, 12, 13};
+const Node f320_nodes[] = {T(0), O(TBK_OPCODE_TAN, 0)};
+const Formula f320 = {f320_nodes, 2};
+const Node z321_nodes[] = {T(0), TI(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_ABS, 2), L(10),
+    O(TBK_OPCODE_GT, 3, 4), L(1), O(TBK_OPCODE_SINH, 2), O(TBK_OPCODE_SELECT, 5, 6, 7),
+    O(TBK_OPCODE_COS, 0), O(TBK_OPCODE_MUL, 8, 8), O(TBK_OPCODE_MUL, 9, 9),
+    O(TBK_OPCODE_ADD, 10, 11), L(2), O(TBK_OPCODE_NEG, 13), O(TBK_OPCODE_MUL, 14, 3),
+    O(TBK_OPCODE_EXP, 15), O(TBK_OPCODE_COPYSIGN, 6, 2), O(TBK_OPCODE_ADD, 6, 10),
+    O(TBK_OPCODE_SQRT, 18), O(TBK_OPCODE_MUL, 8, 19), O(TBK_OPCODE_DIV, 20, 12),
+    O(TBK_OPCODE_SELECT, 5, 17, 21), L(4), O(TBK_OPCODE_SIN, 0), O(TBK_OPCODE_MUL, 23, 24),
+    O(TBK_OPCODE_MUL, 25, 9), O(TBK_OPCODE_MUL, 26, 16), O(TBK_OPCODE_MUL, 24, 9),
+    O(TBK_OPCODE_DIV, 28, 12), O(TBK_OPCODE_SELECT, 5, 27, 29), O(TBK_OPCODE_NEG, 22)};
+const ComplexFormula z321 = {z321_nodes, 32, 30, 31};
+const Node f322_nodes[] = {T(0), O(TBK_OPCODE_TANH, 0)};
+const Formula f322 = {f322_nodes, 2};
+const Node z323_nodes[] = {T(0), TI(0), O(TBK_OPCODE_ABS, 0), L(10), O(TBK_OPCODE_GT, 2, 3), L(1),
+    O(TBK_OPCODE_SINH, 0), O(TBK_OPCODE_SELECT, 4, 5, 6), O(TBK_OPCODE_COS, 1),
+    O(TBK_OPCODE_MUL, 7, 7), O(TBK_OPCODE_MUL, 8, 8), O(TBK_OPCODE_ADD, 9, 10), L(2),
+    O(TBK_OPCODE_NEG, 12), O(TBK_OPCODE_MUL, 13, 2), O(TBK_OPCODE_EXP, 14),
+    O(TBK_OPCODE_COPYSIGN, 5, 0), O(TBK_OPCODE_ADD, 5, 9), O(TBK_OPCODE_SQRT, 17),
+    O(TBK_OPCODE_MUL, 7, 18), O(TBK_OPCODE_DIV, 19, 11), O(TBK_OPCODE_SELECT, 4, 16, 20), L(4),
+    O(TBK_OPCODE_SIN, 1), O(TBK_OPCODE_MUL, 22, 23), O(TBK_OPCODE_MUL, 24, 8),
+    O(TBK_OPCODE_MUL, 25, 15), O(TBK_OPCODE_MUL, 23, 8), O(TBK_OPCODE_DIV, 27, 11),
+    O(TBK_OPCODE_SELECT, 4, 26, 28)};
+const ComplexFormula z323 = {z323_nodes, 30, 21, 29};
+const Node f324_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_ADD, 1, 2),
     O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_MUL, 0, 5)};
-const Formula f247 = {f247_nodes, 7};
-const Node f248_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_SELECT, 2, 3, 0)};
-const Formula f248 = {f248_nodes, 5};
-const Node f249_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), L(0), T(0),
+const Formula f324 = {f324_nodes, 7};
+const Node z325_nodes[] = {T(0), TI(0), L(1), T(1), TI(1), O(TBK_OPCODE_MUL, 3, 3),
+    O(TBK_OPCODE_MUL, 4, 4), O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_MUL, 4, 3),
+    O(TBK_OPCODE_SUB, 5, 6), O(TBK_OPCODE_ADD, 7, 8), L(0), O(TBK_OPCODE_SUB, 2, 9),
+    O(TBK_OPCODE_SUB, 11, 10), O(TBK_OPCODE_NEG, 13), O(TBK_OPCODE_MUL, 0, 12),
+    O(TBK_OPCODE_MUL, 1, 14), O(TBK_OPCODE_MUL, 0, 14), O(TBK_OPCODE_MUL, 1, 12),
+    O(TBK_OPCODE_SUB, 15, 16), O(TBK_OPCODE_ADD, 17, 18)};
+const ComplexFormula z325 = {z325_nodes, 21, 19, 20};
+const Node f326_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_SELECT, 2, 3, 0)};
+const Formula f326 = {f326_nodes, 5};
+const Node f327_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), L(0), T(0),
     O(TBK_OPCODE_SELECT, 2, 3, 4)};
-const Formula f249 = {f249_nodes, 6};
-const Node f250_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0)};
-const Formula f250 = {f250_nodes, 2};
-const Node f251_nodes[] = {T(0), T(1), T(2), O(TBK_OPCODE_SELECT, 0, 1, 2)};
-const Formula f251 = {f251_nodes, 4};
-const Node f252_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f327 = {f327_nodes, 6};
+const Node f328_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0)};
+const Formula f328 = {f328_nodes, 2};
+const Node f329_nodes[] = {T(0), T(1), T(2), O(TBK_OPCODE_SELECT, 0, 1, 2)};
+const Formula f329 = {f329_nodes, 4};
+const Node z330_nodes[] = {T(0), T(1), TI(1), T(2), TI(2), O(TBK_OPCODE_SELECT, 0, 1, 3),
+    O(TBK_OPCODE_SELECT, 0, 2, 4)};
+const ComplexFormula z330 = {z330_nodes, 7, 5, 6};
+const Node f331_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f252 = {f252_nodes, 10};
-const Node f253_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+const Formula f331 = {f331_nodes, 10};
+const Node f332_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f253 = {f253_nodes, 10};
-const Node f254_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f332 = {f332_nodes, 10};
+const Node f333_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f254 = {f254_nodes, 10};
+const Formula f333 = {f333_nodes, 10};
 
 }  // namespace
 
 const Row kPointwiseRows[] = {
-    {"__ilshift__.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
-    {"__ilshift__.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
-    {"__irshift__.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
-    {"__irshift__.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
-    {"__lshift__.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
-    {"__lshift__.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
-    {"__lshift__.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
-    {"__lshift__.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
-    {"__rshift__.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
-    {"__rshift__.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
-    {"__rshift__.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
-    {"__rshift__.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
-    {"_prelu_kernel", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f4},
-    {"abs", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f5},
-    {"abs.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f5},
-    {"abs_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f5},
-    {"acos", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f6},
-    {"acos.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f6},
-    {"acos_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f6},
-    {"acosh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
-    {"acosh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
-    {"acosh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
-    {"add.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f8, &f9, &f9},
-    {"add.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f8, &f9, &f9},
-    {"add.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f10, &f11, &f11},
-    {"add.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f10, &f11, &f11},
-    {"add_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f8, &f9, &f9},
-    {"add_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f10, &f11, &f11},
-    {"addcdiv", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, kRefusesIntegerRatio, nullptr, 0, nullptr, nullptr, &f12},
-    {"addcdiv.out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, kRefusesIntegerRatio, nullptr, 0, nullptr, nullptr, &f12},
-    {"addcdiv_", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, kRefusesIntegerRatio, nullptr, 0, nullptr, nullptr, &f12},
-    {"addcmul", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f13, &f13},
-    {"addcmul.out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f13, &f13},
-    {"addcmul_", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f13, &f13},
-    {"angle", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f14},
-    {"angle.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f14},
-    {"asin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
-    {"asin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
-    {"asin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
-    {"asinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
-    {"asinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
-    {"asinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
-    {"atan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
-    {"atan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
-    {"atan2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
-    {"atan2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
-    {"atan2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
-    {"atan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
-    {"atanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
-    {"atanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
-    {"atanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
-    {"bitwise_and.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f20, &f20, nullptr},
-    {"bitwise_and.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f21, &f21, nullptr},
-    {"bitwise_and.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f21, &f21, nullptr},
-    {"bitwise_and.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f20, &f20, nullptr},
-    {"bitwise_and.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f22, nullptr},
-    {"bitwise_and.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f22, nullptr},
-    {"bitwise_and_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f20, &f20, nullptr},
-    {"bitwise_and_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f22, nullptr},
-    {"bitwise_left_shift.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f23, nullptr},
-    {"bitwise_left_shift.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f23, nullptr},
-    {"bitwise_left_shift.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
-    {"bitwise_left_shift.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
-    {"bitwise_left_shift.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
-    {"bitwise_left_shift.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
-    {"bitwise_left_shift_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
-    {"bitwise_left_shift_.Tensor_Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
-    {"bitwise_not", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f24, nullptr},
-    {"bitwise_not.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f24, nullptr},
-    {"bitwise_not_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f24, nullptr},
-    {"bitwise_or.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
-    {"bitwise_or.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f26, &f26, nullptr},
-    {"bitwise_or.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f26, &f26, nullptr},
-    {"bitwise_or.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
-    {"bitwise_or.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f27, nullptr},
-    {"bitwise_or.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f27, nullptr},
-    {"bitwise_or_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
-    {"bitwise_or_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f27, nullptr},
-    {"bitwise_right_shift.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f28, nullptr},
-    {"bitwise_right_shift.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f28, nullptr},
-    {"bitwise_right_shift.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
-    {"bitwise_right_shift.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
-    {"bitwise_right_shift.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
-    {"bitwise_right_shift.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
-    {"bitwise_right_shift_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
-    {"bitwise_right_shift_.Tensor_Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
-    {"bitwise_xor.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f29, &f29, nullptr},
-    {"bitwise_xor.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f30, &f30, nullptr},
-    {"bitwise_xor.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f30, &f30, nullptr},
-    {"bitwise_xor.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f29, &f29, nullptr},
-    {"bitwise_xor.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f31, nullptr},
-    {"bitwise_xor.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f31, nullptr},
-    {"bitwise_xor_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f29, &f29, nullptr},
-    {"bitwise_xor_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f31, nullptr},
-    {"ceil", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f33},
-    {"ceil.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f33},
-    {"ceil_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f33},
-    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 3, kSameOutput, c34, 2, nullptr, &f35, &f35},
-    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, c36, 2, nullptr, &f37, &f37},
-    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 1, kSameOutput, c38, 2, nullptr, &f39, &f39},
-    {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c34, 2, nullptr, &f40, &f40},
-    {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c36, 2, nullptr, &f41, &f41},
-    {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c38, 2, nullptr, &f42, &f42},
-    {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c34, 2, nullptr, &f40, &f40},
-    {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c36, 2, nullptr, &f41, &f41},
-    {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c38, 2, nullptr, &f42, &f42},
-    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 3, kSameOutput, c34, 2, nullptr, &f35, &f35},
-    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, c36, 2, nullptr, &f37, &f37},
-    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 1, kSameOutput, c38, 2, nullptr, &f39, &f39},
-    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 3, kSameOutput, c34, 2, nullptr, &f35, &f35},
-    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, c36, 2, nullptr, &f37, &f37},
-    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 1, kSameOutput, c38, 2, nullptr, &f39, &f39},
-    {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c34, 2, nullptr, &f40, &f40},
-    {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c36, 2, nullptr, &f41, &f41},
-    {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c38, 2, nullptr, &f42, &f42},
-    {"clamp_max", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f39, &f39},
-    {"clamp_max.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f42, &f42},
-    {"clamp_max.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f42, &f42},
-    {"clamp_max.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f39, &f39},
-    {"clamp_max_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f39, &f39},
-    {"clamp_max_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f42, &f42},
-    {"clamp_min", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f37, &f37},
-    {"clamp_min.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f41, &f41},
-    {"clamp_min.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f41, &f41},
-    {"clamp_min.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f37, &f37},
-    {"clamp_min_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f37, &f37},
-    {"clamp_min_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f41, &f41},
-    {"copysign.Scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f43},
-    {"copysign.Scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f43},
-    {"copysign.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f44},
-    {"copysign.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f44},
-    {"copysign_.Scalar", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f43},
-    {"copysign_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f44},
-    {"cos", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f45},
-    {"cos.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f45},
-    {"cos_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f45},
-    {"cosh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f46},
-    {"cosh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f46},
-    {"cosh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f46},
-    {"deg2rad", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f47},
-    {"deg2rad.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f47},
-    {"deg2rad_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f47},
-    {"digamma", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f48},
-    {"digamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f48},
-    {"digamma_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f48},
-    {"div.Scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f49},
-    {"div.Scalar_mode", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f49},
-    {"div.Scalar_mode", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f52, &f53},
-    {"div.Scalar_mode", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f55, &f56},
-    {"div.Scalar_mode_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f49},
-    {"div.Scalar_mode_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f52, &f53},
-    {"div.Scalar_mode_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f55, &f56},
-    {"div.Scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f49},
-    {"div.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f57},
-    {"div.Tensor_mode", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f57},
-    {"div.Tensor_mode", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f58, &f59},
-    {"div.Tensor_mode", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f60, &f61},
-    {"div.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f57},
-    {"div.out_mode", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f57},
-    {"div.out_mode", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f58, &f59},
-    {"div.out_mode", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f60, &f61},
-    {"div_.Scalar", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f49},
-    {"div_.Scalar_mode", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f49},
-    {"div_.Scalar_mode", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f52, &f53},
-    {"div_.Scalar_mode", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f55, &f56},
-    {"div_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f57},
-    {"div_.Tensor_mode", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f57},
-    {"div_.Tensor_mode", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f58, &f59},
-    {"div_.Tensor_mode", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f60, &f61},
-    {"elu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f62},
-    {"elu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f62},
-    {"elu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f62},
-    {"elu_backward", Form::kFunction, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c63, 1, nullptr, nullptr, &f64},
-    {"elu_backward", Form::kFunction, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c65, 2, nullptr, nullptr, &f66},
-    {"elu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c63, 1, nullptr, nullptr, &f64},
-    {"elu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c65, 2, nullptr, nullptr, &f66},
-    {"eq.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f67, &f67, &f67},
-    {"eq.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f67, &f67, &f67},
-    {"eq.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f68, &f68, &f68},
-    {"eq.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f68, &f68, &f68},
-    {"eq_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f67, &f67, &f67},
-    {"eq_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f68, &f68, &f68},
-    {"erf", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f69},
-    {"erf.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f69},
-    {"erf_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f69},
-    {"erfc", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f70},
-    {"erfc.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f70},
-    {"erfc_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f70},
-    {"erfinv", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f71},
-    {"erfinv.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f71},
-    {"erfinv_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f71},
-    {"exp", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f72},
-    {"exp.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f72},
-    {"exp2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f73},
-    {"exp2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f73},
-    {"exp2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f73},
-    {"exp_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f72},
-    {"expm1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f74},
-    {"expm1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f74},
-    {"expm1_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f74},
-    {"floor", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f75},
-    {"floor.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f75},
-    {"floor_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f75},
-    {"floor_divide", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f60, &f61},
-    {"floor_divide.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f55, &f56},
-    {"floor_divide.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f55, &f56},
-    {"floor_divide.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f60, &f61},
-    {"floor_divide_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f55, &f56},
-    {"floor_divide_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f60, &f61},
-    {"fmax", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f41, &f76},
-    {"fmax.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f41, &f76},
-    {"fmin", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f42, &f77},
-    {"fmin.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f42, &f77},
-    {"fmod.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f78, &f78},
-    {"fmod.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f78, &f78},
-    {"fmod.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f79, &f79},
-    {"fmod.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f79, &f79},
-    {"fmod_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f78, &f78},
-    {"fmod_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f79, &f79},
-    {"frac", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f80},
-    {"frac.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f80},
-    {"frac_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f80},
-    {"ge.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f81, &f81, &f81},
-    {"ge.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f81, &f81, &f81},
-    {"ge.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f82, &f82, &f82},
-    {"ge.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f82, &f82, &f82},
-    {"ge_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f81, &f81, &f81},
-    {"ge_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f82, &f82, &f82},
-    {"gelu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c83, 1, nullptr, nullptr, &f84},
-    {"gelu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c85, 1, nullptr, nullptr, &f86},
-    {"gelu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c83, 1, nullptr, nullptr, &f84},
-    {"gelu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c85, 1, nullptr, nullptr, &f86},
-    {"gelu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c83, 1, nullptr, nullptr, &f84},
-    {"gelu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c85, 1, nullptr, nullptr, &f86},
-    {"gelu_backward", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c87, 1, nullptr, nullptr, &f88},
-    {"gelu_backward", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c89, 1, nullptr, nullptr, &f90},
-    {"gelu_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c87, 1, nullptr, nullptr, &f88},
-    {"gelu_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c89, 1, nullptr, nullptr, &f90},
-    {"gt.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f91, &f91, &f91},
-    {"gt.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f91, &f91, &f91},
-    {"gt.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f92, &f92, &f92},
-    {"gt.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f92, &f92, &f92},
-    {"gt_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f91, &f91, &f91},
-    {"gt_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f92, &f92, &f92},
-    {"hardshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f93},
-    {"hardshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f93},
-    {"hardshrink_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
-    {"hardshrink_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
-    {"hardsigmoid", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f95},
-    {"hardsigmoid.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f95},
-    {"hardsigmoid_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f95},
-    {"hardsigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f96},
-    {"hardsigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f96},
-    {"hardswish", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f97},
-    {"hardswish.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f97},
-    {"hardswish_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f97},
-    {"hardswish_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f98},
-    {"hardswish_backward.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f98},
-    {"hardtanh", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f35, &f35},
-    {"hardtanh.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f35, &f35},
-    {"hardtanh_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f35, &f35},
-    {"hardtanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f99},
-    {"hardtanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f99},
-    {"heaviside", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f100, &f100},
-    {"heaviside.out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f100, &f100},
-    {"heaviside_", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f100, &f100},
-    {"huber_loss", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f102},
-    {"huber_loss.out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f102},
-    {"huber_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f104},
-    {"huber_loss_backward.out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f104},
-    {"hypot", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f105},
-    {"hypot.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f105},
-    {"hypot_", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f105},
-    {"i0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f106},
-    {"i0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f106},
-    {"i0_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f106},
-    {"isinf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f108},
-    {"isinf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f108},
-    {"isnan", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f109},
-    {"isnan.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f109},
-    {"isneginf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f110},
-    {"isneginf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f110},
-    {"isposinf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f111},
-    {"isposinf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f111},
-    {"ldexp.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f112},
-    {"ldexp.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f112},
-    {"ldexp_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f112},
-    {"le.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f113, &f113, &f113},
-    {"le.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f113, &f113, &f113},
-    {"le.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f114, &f114, &f114},
-    {"le.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f114, &f114, &f114},
-    {"le_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f113, &f113, &f113},
-    {"le_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f114, &f114, &f114},
-    {"leaky_relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f115},
-    {"leaky_relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f115},
-    {"leaky_relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f115},
-    {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c116, 1, nullptr, nullptr, &f117},
-    {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c118, 2, nullptr, nullptr, &f117},
-    {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c116, 1, nullptr, nullptr, &f117},
-    {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c118, 2, nullptr, nullptr, &f117},
-    {"lerp.Scalar", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 1, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
-    {"lerp.Scalar_out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 1, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
-    {"lerp.Tensor", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f120},
-    {"lerp.Tensor_out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f120},
-    {"lerp_.Scalar", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 1, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
-    {"lerp_.Tensor", Form::kInPlace, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f120},
-    {"lgamma", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
-    {"lgamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
-    {"lgamma_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
-    {"log", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
-    {"log.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
-    {"log10", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
-    {"log10.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
-    {"log10_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
-    {"log1p", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
-    {"log1p.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
-    {"log1p_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
-    {"log2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
-    {"log2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
-    {"log2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
-    {"log_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
-    {"logaddexp", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f126},
-    {"logaddexp.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f126},
-    {"logaddexp2", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f127},
-    {"logaddexp2.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f127},
-    {"logical_and", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f128, &f128},
-    {"logical_and.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f128, &f128},
-    {"logical_and_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f128, &f128},
-    {"logical_not", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f129, &f129},
-    {"logical_not.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f129, &f129},
-    {"logical_not_", Form::kInPlace, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f129, &f129},
-    {"logical_or", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f130, &f130},
-    {"logical_or.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f130, &f130},
-    {"logical_or_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f130, &f130},
-    {"logical_xor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f131, &f131},
-    {"logical_xor.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f131, &f131},
-    {"logical_xor_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f131, &f131},
-    {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c132, 1, nullptr, nullptr, &f133},
-    {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c134, 1, nullptr, nullptr, &f135},
-    {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c132, 1, nullptr, nullptr, &f133},
-    {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c134, 1, nullptr, nullptr, &f135},
-    {"logit_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c132, 1, nullptr, nullptr, &f133},
-    {"logit_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c134, 1, nullptr, nullptr, &f135},
-    {"logit_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c50, 1, nullptr, nullptr, &f136},
-    {"logit_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c137, 1, nullptr, nullptr, &f138},
-    {"logit_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c50, 1, nullptr, nullptr, &f136},
-    {"logit_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c137, 1, nullptr, nullptr, &f138},
-    {"lt.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f139, &f139, &f139},
-    {"lt.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f139, &f139, &f139},
-    {"lt.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f140, &f140, &f140},
-    {"lt.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f140, &f140, &f140},
-    {"lt_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f139, &f139, &f139},
-    {"lt_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f140, &f140, &f140},
-    {"masked_fill.Scalar", Form::kFunction, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f141, &f141, &f141},
-    {"masked_fill.Scalar_out", Form::kOut, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f141, &f141, &f141},
-    {"masked_fill_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f141, &f141, &f141},
-    {"maximum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f41, &f41},
-    {"maximum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f41, &f41},
-    {"minimum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f42, &f42},
-    {"minimum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f42, &f42},
-    {"mish", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f142},
-    {"mish.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f142},
-    {"mish_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f142},
-    {"mse_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c143, 1, nullptr, nullptr, &f144},
-    {"mse_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c143, 1, nullptr, nullptr, &f144},
-    {"mse_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c116, 1, nullptr, nullptr, &f145},
-    {"mse_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c116, 1, nullptr, nullptr, &f145},
-    {"mul.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f146, &f146},
-    {"mul.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f146, &f146},
-    {"mul.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f147, &f147},
-    {"mul.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f147, &f147},
-    {"mul_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f146, &f146},
-    {"mul_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f147, &f147},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c148, 3, &f32, &f32, &f149},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c150, 3, &f32, &f32, &f151},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c152, 3, &f32, &f32, &f153},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c154, 3, &f32, &f32, &f155},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c156, 3, &f32, &f32, &f157},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c158, 3, &f32, &f32, &f159},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c160, 3, &f32, &f32, &f161},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c162, 3, &f32, &f32, &f163},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c148, 3, nullptr, nullptr, &f149},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c150, 3, nullptr, nullptr, &f151},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c152, 3, nullptr, nullptr, &f153},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c154, 3, nullptr, nullptr, &f155},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c156, 3, nullptr, nullptr, &f157},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c158, 3, nullptr, nullptr, &f159},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c160, 3, nullptr, nullptr, &f161},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c162, 3, nullptr, nullptr, &f163},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c148, 3, &f32, &f32, &f149},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c150, 3, &f32, &f32, &f151},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c152, 3, &f32, &f32, &f153},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c154, 3, &f32, &f32, &f155},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c156, 3, &f32, &f32, &f157},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c158, 3, &f32, &f32, &f159},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c160, 3, &f32, &f32, &f161},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c162, 3, &f32, &f32, &f163},
-    {"native_dropout_backward", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f164},
-    {"native_dropout_backward.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f164},
-    {"ne.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f165, &f165, &f165},
-    {"ne.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f165, &f165, &f165},
-    {"ne.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f166, &f166, &f166},
-    {"ne.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f166, &f166, &f166},
-    {"ne_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f165, &f165, &f165},
-    {"ne_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f166, &f166, &f166},
-    {"neg", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f167, &f167},
-    {"neg.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f167, &f167},
-    {"neg_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f167, &f167},
-    {"polygamma", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, nullptr, &f48},
-    {"polygamma", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c169, 1, nullptr, nullptr, &f170},
-    {"polygamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, nullptr, &f48},
-    {"polygamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c169, 1, nullptr, nullptr, &f170},
-    {"pow.Scalar", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f171},
-    {"pow.Scalar_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f171},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c172, 1, nullptr, &f173, &f173},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c174, 1, nullptr, &f175, &f175},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c176, 1, nullptr, &f177, &f178},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c179, 1, nullptr, &f32, &f180},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c181, 1, nullptr, &f182, &f183},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c184, 1, nullptr, &f185, &f186},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c187, 1, nullptr, &f188, &f189},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c190, 1, nullptr, &f191, &f192},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c193, 1, nullptr, &f194, &f195},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f196},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c172, 1, nullptr, &f173, &f173},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c174, 1, nullptr, &f175, &f175},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c176, 1, nullptr, &f177, &f178},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c179, 1, nullptr, &f32, &f180},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c181, 1, nullptr, &f182, &f183},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c184, 1, nullptr, &f185, &f186},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c187, 1, nullptr, &f188, &f189},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c190, 1, nullptr, &f191, &f192},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c193, 1, nullptr, &f194, &f195},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f196},
-    {"pow.Tensor_Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
-    {"pow.Tensor_Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c172, 1, nullptr, &f173, &f173},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c174, 1, nullptr, &f175, &f175},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c176, 1, nullptr, &f177, &f178},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c179, 1, nullptr, &f32, &f180},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c181, 1, nullptr, &f182, &f183},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c184, 1, nullptr, &f185, &f186},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c187, 1, nullptr, &f188, &f189},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c190, 1, nullptr, &f191, &f192},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c193, 1, nullptr, &f194, &f195},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f196},
-    {"pow_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
-    {"rad2deg", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f198},
-    {"rad2deg.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f198},
-    {"rad2deg_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f198},
-    {"reciprocal", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f199},
-    {"reciprocal.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f199},
-    {"reciprocal_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f199},
-    {"relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f200, &f200},
-    {"relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f200, &f200},
-    {"relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f200, &f200},
-    {"remainder.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f201, &f201},
-    {"remainder.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f202, &f202},
-    {"remainder.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f202, &f202},
-    {"remainder.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f201, &f201},
-    {"remainder.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f203, &f203},
-    {"remainder.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f203, &f203},
-    {"remainder_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f201, &f201},
-    {"remainder_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f203, &f203},
-    {"round", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f204},
-    {"round.decimals", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f205},
-    {"round.decimals_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f205},
-    {"round.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f204},
-    {"round_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f204},
-    {"round_.decimals", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f205},
-    {"rsqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
-    {"rsqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
-    {"rsqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
-    {"rsub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f207, &f207},
-    {"rsub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f207, &f207},
-    {"rsub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f208, &f208},
-    {"rsub.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f208, &f208},
-    {"sgn", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
-    {"sgn.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
-    {"sgn_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
-    {"sigmoid", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f210},
-    {"sigmoid.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f210},
-    {"sigmoid_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f210},
-    {"sigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f211},
-    {"sigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f211},
-    {"sign", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
-    {"sign.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
-    {"sign_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f209, &f209},
-    {"signbit", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f212, &f213},
-    {"signbit.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f212, &f213},
-    {"silu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
-    {"silu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
-    {"silu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
-    {"sin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
-    {"sin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
-    {"sin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
-    {"sinc", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
-    {"sinc.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
-    {"sinc_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
-    {"sinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f217},
-    {"sinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f217},
-    {"sinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f217},
-    {"smooth_l1_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f218},
-    {"smooth_l1_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f218},
-    {"smooth_l1_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f219},
-    {"smooth_l1_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f219},
-    {"softplus", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f220},
-    {"softplus.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f220},
-    {"softplus_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f221},
-    {"softplus_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f221},
-    {"softshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c222, 1, nullptr, nullptr, &f223},
-    {"softshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c222, 1, nullptr, nullptr, &f223},
-    {"softshrink_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
-    {"softshrink_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
-    {"special_bessel_j0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f224},
-    {"special_bessel_j0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f224},
-    {"special_bessel_j1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f225},
-    {"special_bessel_j1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f225},
-    {"special_bessel_y0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f226},
-    {"special_bessel_y0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f226},
-    {"special_bessel_y1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f227},
-    {"special_bessel_y1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f227},
-    {"special_entr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f228},
-    {"special_entr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f228},
-    {"special_erfcx", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f229},
-    {"special_erfcx.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f229},
-    {"special_i0e", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f230},
-    {"special_i0e.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f230},
-    {"special_i1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f231},
-    {"special_i1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f231},
-    {"special_i1e", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f232},
-    {"special_i1e.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f232},
-    {"special_log_ndtr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f233},
-    {"special_log_ndtr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f233},
-    {"special_modified_bessel_i0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f106},
-    {"special_modified_bessel_i0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f106},
-    {"special_modified_bessel_i1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f231},
-    {"special_modified_bessel_i1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f231},
-    {"special_modified_bessel_k0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f234},
-    {"special_modified_bessel_k0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f234},
-    {"special_modified_bessel_k1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f235},
-    {"special_modified_bessel_k1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f235},
-    {"special_scaled_modified_bessel_k0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f236},
-    {"special_scaled_modified_bessel_k0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f236},
-    {"special_scaled_modified_bessel_k1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f237},
-    {"special_scaled_modified_bessel_k1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f237},
-    {"special_spherical_bessel_j0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f238},
-    {"special_spherical_bessel_j0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f238},
-    {"special_xlog1py", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f239},
-    {"special_xlog1py.other_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f240},
-    {"special_xlog1py.other_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f240},
-    {"special_xlog1py.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f239},
-    {"special_xlog1py.self_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f241},
-    {"special_xlog1py.self_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f241},
-    {"sqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f242},
-    {"sqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f242},
-    {"sqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f242},
-    {"sub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f243, &f243},
-    {"sub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f243, &f243},
-    {"sub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f244, &f244},
-    {"sub.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f244, &f244},
-    {"sub_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f243, &f243},
-    {"sub_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f244, &f244},
-    {"tan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f245},
-    {"tan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f245},
-    {"tan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f245},
-    {"tanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f246},
-    {"tanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f246},
-    {"tanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f246},
-    {"tanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f247},
-    {"tanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f247},
-    {"threshold", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f248, &f248},
-    {"threshold.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f248, &f248},
-    {"threshold_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f248, &f248},
-    {"threshold_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f249, &f249},
-    {"threshold_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f249, &f249},
-    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f250},
-    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f250},
-    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f250},
-    {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f251, &f251, &f251},
-    {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f251, &f251, &f251},
-    {"xlogy.OutScalar_Other", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f252},
-    {"xlogy.OutScalar_Self", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f253},
-    {"xlogy.OutTensor", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f254},
-    {"xlogy.Scalar_Other", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f252},
-    {"xlogy.Scalar_Self", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f253},
-    {"xlogy.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f254},
-    {"xlogy_.Scalar_Other", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f252},
-    {"xlogy_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f254},
+    {"__ilshift__.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr, nullptr},
+    {"__ilshift__.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr, nullptr},
+    {"__irshift__.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr, nullptr},
+    {"__irshift__.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr, nullptr},
+    {"__lshift__.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr, nullptr},
+    {"__lshift__.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr, nullptr},
+    {"__lshift__.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr, nullptr},
+    {"__lshift__.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr, nullptr},
+    {"__rshift__.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr, nullptr},
+    {"__rshift__.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr, nullptr},
+    {"__rshift__.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr, nullptr},
+    {"__rshift__.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr, nullptr},
+    {"_conj_physical", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, nullptr, &z4},
+    {"_conj_physical.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, nullptr, &z4},
+    {"_prelu_kernel", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f5, nullptr},
+    {"abs", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f6, &f6, &z7},
+    {"abs.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f6, &f6, &z7},
+    {"abs_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f6, &f6, &z7},
+    {"acos", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f8, &z9},
+    {"acos.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f8, &z9},
+    {"acos_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f8, &z9},
+    {"acosh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f10, &z11},
+    {"acosh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f10, &z11},
+    {"acosh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f10, &z11},
+    {"add.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f12, &f13, &f13, &z14},
+    {"add.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f12, &f13, &f13, &z14},
+    {"add.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f15, &f16, &f16, &z17},
+    {"add.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f15, &f16, &f16, &z17},
+    {"add_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f12, &f13, &f13, &z14},
+    {"add_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f15, &f16, &f16, &z17},
+    {"addcdiv", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, kRefusesIntegerRatio, nullptr, 0, nullptr, nullptr, &f18, &z19},
+    {"addcdiv.out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, kRefusesIntegerRatio, nullptr, 0, nullptr, nullptr, &f18, &z19},
+    {"addcdiv_", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, kRefusesIntegerRatio, nullptr, 0, nullptr, nullptr, &f18, &z19},
+    {"addcmul", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f20, &f20, &z21},
+    {"addcmul.out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f20, &f20, &z21},
+    {"addcmul_", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f20, &f20, &z21},
+    {"angle", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kContiguousReal, nullptr, 0, nullptr, nullptr, &f22, &z23},
+    {"angle.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kContiguousReal, nullptr, 0, nullptr, nullptr, &f22, &z23},
+    {"asin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f24, &z25},
+    {"asin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f24, &z25},
+    {"asin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f24, &z25},
+    {"asinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f26, &z27},
+    {"asinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f26, &z27},
+    {"asinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f26, &z27},
+    {"atan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f28, &z29},
+    {"atan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f28, &z29},
+    {"atan2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f30, nullptr},
+    {"atan2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f30, nullptr},
+    {"atan2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f30, nullptr},
+    {"atan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f28, &z29},
+    {"atanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f31, &z32},
+    {"atanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f31, &z32},
+    {"atanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f31, &z32},
+    {"bitwise_and.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f33, &f33, nullptr, nullptr},
+    {"bitwise_and.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f34, &f34, nullptr, nullptr},
+    {"bitwise_and.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f34, &f34, nullptr, nullptr},
+    {"bitwise_and.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f33, &f33, nullptr, nullptr},
+    {"bitwise_and.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f35, &f35, nullptr, nullptr},
+    {"bitwise_and.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f35, &f35, nullptr, nullptr},
+    {"bitwise_and_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f33, &f33, nullptr, nullptr},
+    {"bitwise_and_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f35, &f35, nullptr, nullptr},
+    {"bitwise_left_shift.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f36, nullptr, nullptr},
+    {"bitwise_left_shift.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f36, nullptr, nullptr},
+    {"bitwise_left_shift.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr, nullptr},
+    {"bitwise_left_shift.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr, nullptr},
+    {"bitwise_left_shift.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr, nullptr},
+    {"bitwise_left_shift.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr, nullptr},
+    {"bitwise_left_shift_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr, nullptr},
+    {"bitwise_left_shift_.Tensor_Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr, nullptr},
+    {"bitwise_not", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f37, &f37, nullptr, nullptr},
+    {"bitwise_not.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f37, &f37, nullptr, nullptr},
+    {"bitwise_not_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f37, &f37, nullptr, nullptr},
+    {"bitwise_or.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f38, &f38, nullptr, nullptr},
+    {"bitwise_or.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f39, &f39, nullptr, nullptr},
+    {"bitwise_or.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f39, &f39, nullptr, nullptr},
+    {"bitwise_or.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f38, &f38, nullptr, nullptr},
+    {"bitwise_or.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f40, nullptr, nullptr},
+    {"bitwise_or.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f40, nullptr, nullptr},
+    {"bitwise_or_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f38, &f38, nullptr, nullptr},
+    {"bitwise_or_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f40, nullptr, nullptr},
+    {"bitwise_right_shift.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f41, nullptr, nullptr},
+    {"bitwise_right_shift.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f41, nullptr, nullptr},
+    {"bitwise_right_shift.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr, nullptr},
+    {"bitwise_right_shift.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr, nullptr},
+    {"bitwise_right_shift.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr, nullptr},
+    {"bitwise_right_shift.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr, nullptr},
+    {"bitwise_right_shift_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr, nullptr},
+    {"bitwise_right_shift_.Tensor_Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr, nullptr},
+    {"bitwise_xor.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f42, &f42, nullptr, nullptr},
+    {"bitwise_xor.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f43, &f43, nullptr, nullptr},
+    {"bitwise_xor.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f43, &f43, nullptr, nullptr},
+    {"bitwise_xor.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f42, &f42, nullptr, nullptr},
+    {"bitwise_xor.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f44, &f44, nullptr, nullptr},
+    {"bitwise_xor.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f44, &f44, nullptr, nullptr},
+    {"bitwise_xor_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f42, &f42, nullptr, nullptr},
+    {"bitwise_xor_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f44, &f44, nullptr, nullptr},
+    {"ceil", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f46, nullptr},
+    {"ceil.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f46, nullptr},
+    {"ceil_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f46, nullptr},
+    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 3, kSameOutput, c47, 2, nullptr, &f48, &f48, nullptr},
+    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, c49, 2, nullptr, &f50, &f50, nullptr},
+    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 1, kSameOutput, c51, 2, nullptr, &f52, &f52, nullptr},
+    {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c47, 2, nullptr, &f53, &f53, nullptr},
+    {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c49, 2, nullptr, &f54, &f54, nullptr},
+    {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c51, 2, nullptr, &f55, &f55, nullptr},
+    {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c47, 2, nullptr, &f53, &f53, nullptr},
+    {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c49, 2, nullptr, &f54, &f54, nullptr},
+    {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c51, 2, nullptr, &f55, &f55, nullptr},
+    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 3, kSameOutput, c47, 2, nullptr, &f48, &f48, nullptr},
+    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, c49, 2, nullptr, &f50, &f50, nullptr},
+    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 1, kSameOutput, c51, 2, nullptr, &f52, &f52, nullptr},
+    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 3, kSameOutput, c47, 2, nullptr, &f48, &f48, nullptr},
+    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, c49, 2, nullptr, &f50, &f50, nullptr},
+    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 1, kSameOutput, c51, 2, nullptr, &f52, &f52, nullptr},
+    {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c47, 2, nullptr, &f53, &f53, nullptr},
+    {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c49, 2, nullptr, &f54, &f54, nullptr},
+    {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c51, 2, nullptr, &f55, &f55, nullptr},
+    {"clamp_max", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f52, &f52, nullptr},
+    {"clamp_max.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f55, &f55, nullptr},
+    {"clamp_max.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f55, &f55, nullptr},
+    {"clamp_max.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f52, &f52, nullptr},
+    {"clamp_max_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f52, &f52, nullptr},
+    {"clamp_max_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f55, &f55, nullptr},
+    {"clamp_min", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f50, &f50, nullptr},
+    {"clamp_min.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f54, &f54, nullptr},
+    {"clamp_min.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f54, &f54, nullptr},
+    {"clamp_min.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f50, &f50, nullptr},
+    {"clamp_min_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, kSameOutput, nullptr, 0, nullptr, &f50, &f50, nullptr},
+    {"clamp_min_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f54, &f54, nullptr},
+    {"conj_physical.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, nullptr, &z4},
+    {"conj_physical_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, nullptr, &z4},
+    {"copysign.Scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f56, nullptr},
+    {"copysign.Scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f56, nullptr},
+    {"copysign.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f57, nullptr},
+    {"copysign.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f57, nullptr},
+    {"copysign_.Scalar", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f56, nullptr},
+    {"copysign_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f57, nullptr},
+    {"cos", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f58, &z59},
+    {"cos.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f58, &z59},
+    {"cos_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f58, &z59},
+    {"cosh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f60, &z61},
+    {"cosh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f60, &z61},
+    {"cosh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f60, &z61},
+    {"deg2rad", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f62, nullptr},
+    {"deg2rad.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f62, nullptr},
+    {"deg2rad_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f62, nullptr},
+    {"digamma", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f63, nullptr},
+    {"digamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f63, nullptr},
+    {"digamma_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f63, nullptr},
+    {"div.Scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f64, &z65},
+    {"div.Scalar_mode", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, c66, 1, nullptr, nullptr, &f64, &z65},
+    {"div.Scalar_mode", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c67, 1, nullptr, &f68, &f69, nullptr},
+    {"div.Scalar_mode", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c70, 1, nullptr, &f71, &f72, nullptr},
+    {"div.Scalar_mode_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, c66, 1, nullptr, nullptr, &f64, &z65},
+    {"div.Scalar_mode_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c67, 1, nullptr, &f68, &f69, nullptr},
+    {"div.Scalar_mode_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c70, 1, nullptr, &f71, &f72, nullptr},
+    {"div.Scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f64, &z65},
+    {"div.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f73, &z74},
+    {"div.Tensor_mode", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, c66, 1, nullptr, nullptr, &f73, &z74},
+    {"div.Tensor_mode", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c67, 1, nullptr, &f75, &f76, nullptr},
+    {"div.Tensor_mode", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c70, 1, nullptr, &f77, &f78, nullptr},
+    {"div.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f73, &z74},
+    {"div.out_mode", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, c66, 1, nullptr, nullptr, &f73, &z74},
+    {"div.out_mode", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c67, 1, nullptr, &f75, &f76, nullptr},
+    {"div.out_mode", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c70, 1, nullptr, &f77, &f78, nullptr},
+    {"div_.Scalar", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f64, &z65},
+    {"div_.Scalar_mode", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, c66, 1, nullptr, nullptr, &f64, &z65},
+    {"div_.Scalar_mode", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c67, 1, nullptr, &f68, &f69, nullptr},
+    {"div_.Scalar_mode", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c70, 1, nullptr, &f71, &f72, nullptr},
+    {"div_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f73, &z74},
+    {"div_.Tensor_mode", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, c66, 1, nullptr, nullptr, &f73, &z74},
+    {"div_.Tensor_mode", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c67, 1, nullptr, &f75, &f76, nullptr},
+    {"div_.Tensor_mode", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c70, 1, nullptr, &f77, &f78, nullptr},
+    {"elu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f79, nullptr},
+    {"elu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f79, nullptr},
+    {"elu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f79, nullptr},
+    {"elu_backward", Form::kFunction, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c80, 1, nullptr, nullptr, &f81, nullptr},
+    {"elu_backward", Form::kFunction, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c82, 2, nullptr, nullptr, &f83, nullptr},
+    {"elu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c80, 1, nullptr, nullptr, &f81, nullptr},
+    {"elu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c82, 2, nullptr, nullptr, &f83, nullptr},
+    {"eq.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f84, &f84, &f84, &z85},
+    {"eq.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f84, &f84, &f84, &z85},
+    {"eq.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f86, &f86, &f86, &z87},
+    {"eq.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f86, &f86, &f86, &z87},
+    {"eq_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f84, &f84, &f84, &z85},
+    {"eq_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f86, &f86, &f86, &z87},
+    {"erf", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f88, nullptr},
+    {"erf.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f88, nullptr},
+    {"erf_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f88, nullptr},
+    {"erfc", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f89, nullptr},
+    {"erfc.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f89, nullptr},
+    {"erfc_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f89, nullptr},
+    {"erfinv", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f90, nullptr},
+    {"erfinv.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f90, nullptr},
+    {"erfinv_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f90, nullptr},
+    {"exp", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f91, &z92},
+    {"exp.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f91, &z92},
+    {"exp2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f93, &z94},
+    {"exp2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f93, &z94},
+    {"exp2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f93, &z94},
+    {"exp_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f91, &z92},
+    {"expm1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f95, &z96},
+    {"expm1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f95, &z96},
+    {"expm1_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f95, &z96},
+    {"floor", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f97, nullptr},
+    {"floor.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f97, nullptr},
+    {"floor_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f97, nullptr},
+    {"floor_divide", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f77, &f78, nullptr},
+    {"floor_divide.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f71, &f72, nullptr},
+    {"floor_divide.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f71, &f72, nullptr},
+    {"floor_divide.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f77, &f78, nullptr},
+    {"floor_divide_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f71, &f72, nullptr},
+    {"floor_divide_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f77, &f78, nullptr},
+    {"fmax", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f54, &f98, nullptr},
+    {"fmax.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f54, &f98, nullptr},
+    {"fmin", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f35, &f55, &f99, nullptr},
+    {"fmin.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f35, &f55, &f99, nullptr},
+    {"fmod.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f100, &f100, nullptr},
+    {"fmod.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f100, &f100, nullptr},
+    {"fmod.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f101, &f101, nullptr},
+    {"fmod.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f101, &f101, nullptr},
+    {"fmod_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f100, &f100, nullptr},
+    {"fmod_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f101, &f101, nullptr},
+    {"frac", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f102, nullptr},
+    {"frac.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f102, nullptr},
+    {"frac_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f102, nullptr},
+    {"ge.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f103, &f103, &f103, nullptr},
+    {"ge.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f103, &f103, &f103, nullptr},
+    {"ge.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f104, &f104, &f104, nullptr},
+    {"ge.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f104, &f104, &f104, nullptr},
+    {"ge_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f103, &f103, &f103, nullptr},
+    {"ge_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f104, &f104, &f104, nullptr},
+    {"gelu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c105, 1, nullptr, nullptr, &f106, nullptr},
+    {"gelu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c107, 1, nullptr, nullptr, &f108, nullptr},
+    {"gelu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c105, 1, nullptr, nullptr, &f106, nullptr},
+    {"gelu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c107, 1, nullptr, nullptr, &f108, nullptr},
+    {"gelu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c105, 1, nullptr, nullptr, &f106, nullptr},
+    {"gelu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c107, 1, nullptr, nullptr, &f108, nullptr},
+    {"gelu_backward", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c109, 1, nullptr, nullptr, &f110, nullptr},
+    {"gelu_backward", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c111, 1, nullptr, nullptr, &f112, nullptr},
+    {"gelu_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c109, 1, nullptr, nullptr, &f110, nullptr},
+    {"gelu_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c111, 1, nullptr, nullptr, &f112, nullptr},
+    {"gt.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f113, &f113, &f113, nullptr},
+    {"gt.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f113, &f113, &f113, nullptr},
+    {"gt.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f114, &f114, &f114, nullptr},
+    {"gt.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f114, &f114, &f114, nullptr},
+    {"gt_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f113, &f113, &f113, nullptr},
+    {"gt_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f114, &f114, &f114, nullptr},
+    {"hardshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f115, nullptr},
+    {"hardshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f115, nullptr},
+    {"hardshrink_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f116, nullptr},
+    {"hardshrink_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f116, nullptr},
+    {"hardsigmoid", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f117, nullptr},
+    {"hardsigmoid.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f117, nullptr},
+    {"hardsigmoid_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f117, nullptr},
+    {"hardsigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f118, nullptr},
+    {"hardsigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f118, nullptr},
+    {"hardswish", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f119, nullptr},
+    {"hardswish.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f119, nullptr},
+    {"hardswish_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f119, nullptr},
+    {"hardswish_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f120, nullptr},
+    {"hardswish_backward.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f120, nullptr},
+    {"hardtanh", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f48, &f48, nullptr},
+    {"hardtanh.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f48, &f48, nullptr},
+    {"hardtanh_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f48, &f48, nullptr},
+    {"hardtanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f121, nullptr},
+    {"hardtanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f121, nullptr},
+    {"heaviside", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f122, &f122, nullptr},
+    {"heaviside.out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f122, &f122, nullptr},
+    {"heaviside_", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f122, &f122, nullptr},
+    {"huber_loss", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c123, 2, nullptr, nullptr, &f124, nullptr},
+    {"huber_loss.out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c123, 2, nullptr, nullptr, &f124, nullptr},
+    {"huber_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c125, 2, nullptr, nullptr, &f126, nullptr},
+    {"huber_loss_backward.out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c125, 2, nullptr, nullptr, &f126, nullptr},
+    {"hypot", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f127, nullptr},
+    {"hypot.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f127, nullptr},
+    {"hypot_", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f127, nullptr},
+    {"i0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f128, nullptr},
+    {"i0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f128, nullptr},
+    {"i0_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f128, nullptr},
+    {"isinf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f129, &f129, &f130, &z131},
+    {"isinf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f129, &f129, &f130, &z131},
+    {"isnan", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f129, &f129, &f132, &z133},
+    {"isnan.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f129, &f129, &f132, &z133},
+    {"isneginf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f129, &f129, &f134, nullptr},
+    {"isneginf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f129, &f129, &f134, nullptr},
+    {"isposinf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f129, &f129, &f135, nullptr},
+    {"isposinf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f129, &f129, &f135, nullptr},
+    {"ldexp.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f136, nullptr},
+    {"ldexp.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f136, nullptr},
+    {"ldexp_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f136, nullptr},
+    {"le.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f137, &f137, &f137, nullptr},
+    {"le.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f137, &f137, &f137, nullptr},
+    {"le.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f138, &f138, &f138, nullptr},
+    {"le.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f138, &f138, &f138, nullptr},
+    {"le_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f137, &f137, &f137, nullptr},
+    {"le_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f138, &f138, &f138, nullptr},
+    {"leaky_relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f139, nullptr},
+    {"leaky_relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f139, nullptr},
+    {"leaky_relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f139, nullptr},
+    {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, kSecondFirst, c140, 1, nullptr, nullptr, &f141, nullptr},
+    {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, kSecondFirst, c142, 2, nullptr, nullptr, &f141, nullptr},
+    {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, kSecondFirst, c140, 1, nullptr, nullptr, &f141, nullptr},
+    {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, kSecondFirst, c142, 2, nullptr, nullptr, &f141, nullptr},
+    {"lerp.Scalar", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 1, kExactNumbers, nullptr, 0, nullptr, nullptr, &f143, &z144},
+    {"lerp.Scalar_out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 1, kExactNumbers, nullptr, 0, nullptr, nullptr, &f143, &z144},
+    {"lerp.Tensor", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f145, &z146},
+    {"lerp.Tensor_out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f145, &z146},
+    {"lerp_.Scalar", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 1, kExactNumbers, nullptr, 0, nullptr, nullptr, &f143, &z144},
+    {"lerp_.Tensor", Form::kInPlace, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f145, &z146},
+    {"lgamma", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f147, nullptr},
+    {"lgamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f147, nullptr},
+    {"lgamma_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f147, nullptr},
+    {"log", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f148, &z149},
+    {"log.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f148, &z149},
+    {"log10", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f150, &z151},
+    {"log10.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f150, &z151},
+    {"log10_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f150, &z151},
+    {"log1p", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f152, &z153},
+    {"log1p.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f152, &z153},
+    {"log1p_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f152, &z153},
+    {"log2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f154, &z155},
+    {"log2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f154, &z155},
+    {"log2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f154, &z155},
+    {"log_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f148, &z149},
+    {"logaddexp", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f156, nullptr},
+    {"logaddexp.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f156, nullptr},
+    {"logaddexp2", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f157, nullptr},
+    {"logaddexp2.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f157, nullptr},
+    {"logical_and", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f35, &f158, &f158, &z159},
+    {"logical_and.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f35, &f158, &f158, &z159},
+    {"logical_and_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f35, &f158, &f158, &z159},
+    {"logical_not", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f37, &f160, &f160, &z161},
+    {"logical_not.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f37, &f160, &f160, &z161},
+    {"logical_not_", Form::kInPlace, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f37, &f160, &f160, &z161},
+    {"logical_or", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f162, &f162, &z163},
+    {"logical_or.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f162, &f162, &z163},
+    {"logical_or_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f162, &f162, &z163},
+    {"logical_xor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f44, &f164, &f164, &z165},
+    {"logical_xor.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f44, &f164, &f164, &z165},
+    {"logical_xor_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f44, &f164, &f164, &z165},
+    {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c166, 1, nullptr, nullptr, &f167, nullptr},
+    {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, nullptr, &f169, nullptr},
+    {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c166, 1, nullptr, nullptr, &f167, nullptr},
+    {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, nullptr, &f169, nullptr},
+    {"logit_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c166, 1, nullptr, nullptr, &f167, nullptr},
+    {"logit_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, nullptr, &f169, nullptr},
+    {"logit_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c66, 1, nullptr, nullptr, &f170, nullptr},
+    {"logit_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c171, 1, nullptr, nullptr, &f172, nullptr},
+    {"logit_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c66, 1, nullptr, nullptr, &f170, nullptr},
+    {"logit_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c171, 1, nullptr, nullptr, &f172, nullptr},
+    {"lt.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f173, &f173, &f173, nullptr},
+    {"lt.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f173, &f173, &f173, nullptr},
+    {"lt.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f174, &f174, &f174, nullptr},
+    {"lt.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f174, &f174, &f174, nullptr},
+    {"lt_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f173, &f173, &f173, nullptr},
+    {"lt_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f174, &f174, &f174, nullptr},
+    {"masked_fill.Scalar", Form::kFunction, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f175, &f175, &f175, &z176},
+    {"masked_fill.Scalar_out", Form::kOut, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f175, &f175, &f175, &z176},
+    {"masked_fill_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f175, &f175, &f175, &z176},
+    {"maximum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f54, &f54, nullptr},
+    {"maximum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f40, &f54, &f54, nullptr},
+    {"minimum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f35, &f55, &f55, nullptr},
+    {"minimum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f35, &f55, &f55, nullptr},
+    {"mish", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f177, nullptr},
+    {"mish.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f177, nullptr},
+    {"mish_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f177, nullptr},
+    {"mse_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c178, 1, nullptr, nullptr, &f179, nullptr},
+    {"mse_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c178, 1, nullptr, nullptr, &f179, nullptr},
+    {"mse_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c140, 1, nullptr, nullptr, &f180, nullptr},
+    {"mse_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c140, 1, nullptr, nullptr, &f180, nullptr},
+    {"mul.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f33, &f181, &f181, &z182},
+    {"mul.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f33, &f181, &f181, &z182},
+    {"mul.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f35, &f183, &f183, &z184},
+    {"mul.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f35, &f183, &f183, &z184},
+    {"mul_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f33, &f181, &f181, &z182},
+    {"mul_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f35, &f183, &f183, &z184},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c185, 3, &f45, &f45, &f186, &z187},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c188, 3, &f45, &f45, &f189, &z190},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c191, 3, &f45, &f45, &f192, &z193},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c194, 3, &f45, &f45, &f195, &z196},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c197, 3, &f45, &f45, &f198, &z199},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c200, 3, &f45, &f45, &f201, &z202},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c203, 3, &f45, &f45, &f204, &z205},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c206, 3, &f45, &f45, &f207, &z208},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c185, 3, nullptr, nullptr, &f186, &z187},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c188, 3, nullptr, nullptr, &f189, &z190},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c191, 3, nullptr, nullptr, &f192, &z193},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c194, 3, nullptr, nullptr, &f195, &z196},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c197, 3, nullptr, nullptr, &f198, &z199},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c200, 3, nullptr, nullptr, &f201, &z202},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c203, 3, nullptr, nullptr, &f204, &z205},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c206, 3, nullptr, nullptr, &f207, &z208},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c185, 3, &f45, &f45, &f186, &z187},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c188, 3, &f45, &f45, &f189, &z190},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c191, 3, &f45, &f45, &f192, &z193},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c194, 3, &f45, &f45, &f195, &z196},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c197, 3, &f45, &f45, &f198, &z199},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c200, 3, &f45, &f45, &f201, &z202},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c203, 3, &f45, &f45, &f204, &z205},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c206, 3, &f45, &f45, &f207, &z208},
+    {"native_dropout_backward", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f209, &z210},
+    {"native_dropout_backward.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f209, &z210},
+    {"ne.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f211, &f211, &f211, &z212},
+    {"ne.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f211, &f211, &f211, &z212},
+    {"ne.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f213, &f213, &f213, &z214},
+    {"ne.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f213, &f213, &f213, &z214},
+    {"ne_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f211, &f211, &f211, &z212},
+    {"ne_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f213, &f213, &f213, &z214},
+    {"neg", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f215, &f215, &z216},
+    {"neg.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f215, &f215, &z216},
+    {"neg_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f215, &f215, &z216},
+    {"polygamma", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c217, 1, nullptr, nullptr, &f63, nullptr},
+    {"polygamma", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c218, 1, nullptr, nullptr, &f219, nullptr},
+    {"polygamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c217, 1, nullptr, nullptr, &f63, nullptr},
+    {"polygamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c218, 1, nullptr, nullptr, &f219, nullptr},
+    {"pow.Scalar", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f220, &z221},
+    {"pow.Scalar_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f220, &z221},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c222, 1, nullptr, &f223, &f223, &z224},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c225, 1, nullptr, &f226, &f226, &z227},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c228, 1, nullptr, &f229, &f230, &z231},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c232, 1, nullptr, &f45, &f233, &z234},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c235, 1, nullptr, &f236, &f237, &z238},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c239, 1, nullptr, &f240, &f241, &z242},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c243, 1, nullptr, &f244, &f245, &z246},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c247, 1, nullptr, &f248, &f249, &z250},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c251, 1, nullptr, &f252, &f253, &z254},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f255, &z256},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c222, 1, nullptr, &f223, &f223, &z224},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c225, 1, nullptr, &f226, &f226, &z227},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c228, 1, nullptr, &f229, &f230, &z231},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c232, 1, nullptr, &f45, &f233, &z234},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c235, 1, nullptr, &f236, &f237, &z238},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c239, 1, nullptr, &f240, &f241, &z242},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c243, 1, nullptr, &f244, &f245, &z246},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c247, 1, nullptr, &f248, &f249, &z250},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c251, 1, nullptr, &f252, &f253, &z254},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f255, &z256},
+    {"pow.Tensor_Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f257, &z258},
+    {"pow.Tensor_Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f257, &z258},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c222, 1, nullptr, &f223, &f223, &z224},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c225, 1, nullptr, &f226, &f226, &z227},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c228, 1, nullptr, &f229, &f230, &z231},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c232, 1, nullptr, &f45, &f233, &z234},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c235, 1, nullptr, &f236, &f237, &z238},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c239, 1, nullptr, &f240, &f241, &z242},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c243, 1, nullptr, &f244, &f245, &z246},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c247, 1, nullptr, &f248, &f249, &z250},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c251, 1, nullptr, &f252, &f253, &z254},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f255, &z256},
+    {"pow_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f257, &z258},
+    {"rad2deg", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f259, nullptr},
+    {"rad2deg.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f259, nullptr},
+    {"rad2deg_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f259, nullptr},
+    {"reciprocal", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f260, &z261},
+    {"reciprocal.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f260, &z261},
+    {"reciprocal_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f260, &z261},
+    {"relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f262, &f262, nullptr},
+    {"relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f262, &f262, nullptr},
+    {"relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f262, &f262, nullptr},
+    {"remainder.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f263, &f263, nullptr},
+    {"remainder.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f264, &f264, nullptr},
+    {"remainder.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f264, &f264, nullptr},
+    {"remainder.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f263, &f263, nullptr},
+    {"remainder.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f265, &f265, nullptr},
+    {"remainder.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f265, &f265, nullptr},
+    {"remainder_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f263, &f263, nullptr},
+    {"remainder_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f265, &f265, nullptr},
+    {"round", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f266, nullptr},
+    {"round.decimals", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f267, nullptr},
+    {"round.decimals_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f267, nullptr},
+    {"round.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f266, nullptr},
+    {"round_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f266, nullptr},
+    {"round_.decimals", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f267, nullptr},
+    {"rsqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f268, &z269},
+    {"rsqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f268, &z269},
+    {"rsqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f268, &z269},
+    {"rsub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth | kSecondFirst, nullptr, 0, nullptr, &f270, &f270, &z271},
+    {"rsub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth | kSecondFirst, nullptr, 0, nullptr, &f270, &f270, &z271},
+    {"rsub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth | kSecondFirst, nullptr, 0, nullptr, &f272, &f272, &z273},
+    {"rsub.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth | kSecondFirst, nullptr, 0, nullptr, &f272, &f272, &z273},
+    {"sgn", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f45, &f274, &f274, &z275},
+    {"sgn.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f45, &f274, &f274, &z275},
+    {"sgn_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f45, &f274, &f274, &z275},
+    {"sigmoid", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f276, &z277},
+    {"sigmoid.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f276, &z277},
+    {"sigmoid_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f276, &z277},
+    {"sigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f278, &z279},
+    {"sigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f278, &z279},
+    {"sign", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f45, &f274, &f274, nullptr},
+    {"sign.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f45, &f274, &f274, nullptr},
+    {"sign_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f45, &f274, &f274, nullptr},
+    {"signbit", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f129, &f280, &f281, nullptr},
+    {"signbit.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f129, &f280, &f281, nullptr},
+    {"silu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f282, &z283},
+    {"silu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f282, &z283},
+    {"silu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f282, &z283},
+    {"sin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f284, &z285},
+    {"sin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f284, &z285},
+    {"sin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f284, &z285},
+    {"sinc", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f286, &z287},
+    {"sinc.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f286, &z287},
+    {"sinc_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f286, &z287},
+    {"sinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f288, &z289},
+    {"sinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f288, &z289},
+    {"sinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f288, &z289},
+    {"smooth_l1_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c123, 2, nullptr, nullptr, &f290, nullptr},
+    {"smooth_l1_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c123, 2, nullptr, nullptr, &f290, nullptr},
+    {"smooth_l1_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c125, 2, nullptr, nullptr, &f291, nullptr},
+    {"smooth_l1_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c125, 2, nullptr, nullptr, &f291, nullptr},
+    {"softplus", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f292, nullptr},
+    {"softplus.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f292, nullptr},
+    {"softplus_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f293, nullptr},
+    {"softplus_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f293, nullptr},
+    {"softshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c294, 1, nullptr, nullptr, &f295, nullptr},
+    {"softshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c294, 1, nullptr, nullptr, &f295, nullptr},
+    {"softshrink_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f116, nullptr},
+    {"softshrink_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f116, nullptr},
+    {"special_bessel_j0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f296, nullptr},
+    {"special_bessel_j0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f296, nullptr},
+    {"special_bessel_j1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f297, nullptr},
+    {"special_bessel_j1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f297, nullptr},
+    {"special_bessel_y0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f298, nullptr},
+    {"special_bessel_y0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f298, nullptr},
+    {"special_bessel_y1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f299, nullptr},
+    {"special_bessel_y1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f299, nullptr},
+    {"special_entr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f300, nullptr},
+    {"special_entr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f300, nullptr},
+    {"special_erfcx", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f301, nullptr},
+    {"special_erfcx.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f301, nullptr},
+    {"special_i0e", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f302, nullptr},
+    {"special_i0e.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f302, nullptr},
+    {"special_i1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f303, nullptr},
+    {"special_i1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f303, nullptr},
+    {"special_i1e", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f304, nullptr},
+    {"special_i1e.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f304, nullptr},
+    {"special_log_ndtr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f305, nullptr},
+    {"special_log_ndtr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f305, nullptr},
+    {"special_modified_bessel_i0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f128, nullptr},
+    {"special_modified_bessel_i0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f128, nullptr},
+    {"special_modified_bessel_i1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f303, nullptr},
+    {"special_modified_bessel_i1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f303, nullptr},
+    {"special_modified_bessel_k0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f306, nullptr},
+    {"special_modified_bessel_k0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f306, nullptr},
+    {"special_modified_bessel_k1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f307, nullptr},
+    {"special_modified_bessel_k1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f307, nullptr},
+    {"special_scaled_modified_bessel_k0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f308, nullptr},
+    {"special_scaled_modified_bessel_k0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f308, nullptr},
+    {"special_scaled_modified_bessel_k1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f309, nullptr},
+    {"special_scaled_modified_bessel_k1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f309, nullptr},
+    {"special_spherical_bessel_j0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f310, nullptr},
+    {"special_spherical_bessel_j0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, kRefusesHalf, nullptr, 0, nullptr, nullptr, &f310, nullptr},
+    {"special_xlog1py", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f311, nullptr},
+    {"special_xlog1py.other_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f312, nullptr},
+    {"special_xlog1py.other_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f312, nullptr},
+    {"special_xlog1py.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f311, nullptr},
+    {"special_xlog1py.self_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f313, nullptr},
+    {"special_xlog1py.self_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f313, nullptr},
+    {"sqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f314, &z315},
+    {"sqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f314, &z315},
+    {"sqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f314, &z315},
+    {"sub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f316, &f316, &z317},
+    {"sub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f316, &f316, &z317},
+    {"sub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f318, &f318, &z319},
+    {"sub.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f318, &f318, &z319},
+    {"sub_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f316, &f316, &z317},
+    {"sub_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f318, &f318, &z319},
+    {"tan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f320, &z321},
+    {"tan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f320, &z321},
+    {"tan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f320, &z321},
+    {"tanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f322, &z323},
+    {"tanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f322, &z323},
+    {"tanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f322, &z323},
+    {"tanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f324, &z325},
+    {"tanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f324, &z325},
+    {"threshold", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f326, &f326, nullptr},
+    {"threshold.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f326, &f326, nullptr},
+    {"threshold_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f326, &f326, nullptr},
+    {"threshold_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kSecondFirst, nullptr, 0, nullptr, &f327, &f327, nullptr},
+    {"threshold_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kSecondFirst, nullptr, 0, nullptr, &f327, &f327, nullptr},
+    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f328, nullptr},
+    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f328, nullptr},
+    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f45, &f328, nullptr},
+    {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f329, &f329, &f329, &z330},
+    {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f329, &f329, &f329, &z330},
+    {"xlogy.OutScalar_Other", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f331, nullptr},
+    {"xlogy.OutScalar_Self", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f332, nullptr},
+    {"xlogy.OutTensor", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f333, nullptr},
+    {"xlogy.Scalar_Other", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f331, nullptr},
+    {"xlogy.Scalar_Self", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f332, nullptr},
+    {"xlogy.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f333, nullptr},
+    {"xlogy_.Scalar_Other", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f331, nullptr},
+    {"xlogy_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f333, nullptr},
 };
-const int kPointwiseRowCount = 589;
+const int kPointwiseRowCount = 593;
 
 }  // namespace tbk::generic
 // clang-format on

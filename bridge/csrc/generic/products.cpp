@@ -44,7 +44,7 @@ bool is_factor(const at::Scalar& number, const at::Tensor& out) {
 template <class Op>
 bool addr_into(const at::Tensor& self, const at::Tensor& column, const at::Tensor& row,
                const at::Scalar& beta, const at::Scalar& alpha, const at::Tensor& out) {
-  if (!is_open(Route::generic) || !is_addr(self, column, row) || alpha.equal(0) ||
+  if (!is_open(product_route(out.scalar_type())) || !is_addr(self, column, row) || alpha.equal(0) ||
       !is_factor(beta, out) || !is_factor(alpha, out))
     return false;
   return serve_product<Op>({column.unsqueeze(1), row.unsqueeze(0), &self, beta, alpha}, out);
@@ -60,7 +60,7 @@ at::Tensor& addr_out(const at::Tensor& self, const at::Tensor& column, const at:
 at::Tensor addr(const at::Tensor& self, const at::Tensor& column, const at::Tensor& row,
                 const at::Scalar& beta, const at::Scalar& alpha) {
   using Op = at::_ops::addr;
-  if (is_open(Route::generic) && is_addr(self, column, row)) {
+  if (is_open(product_route(column.scalar_type())) && is_addr(self, column, row)) {
     const at::Tensor out = addr_result(self, column, row);
     if (addr_into<Op>(self, column, row, beta, alpha, out)) return out;
   }

@@ -12,6 +12,7 @@
 #include <aten/fallback.h>
 #include <aten/operands.h>
 #include <aten/routes.h>
+#include <generic/complex_parts.h>
 #include <generic/composition.h>
 #include <runtime/generator.h>
 #include <torch/library.h>
@@ -192,26 +193,31 @@ bool counted(bool is_served, const at::Tensor& self) {
   return is_served;
 }
 
+/// Of a complex number both parts are drawn.
 at::Tensor& uniform(at::Tensor& self, double from, double to, MaybeGenerator generator) {
   using Op = at::_ops::uniform_;
-  const at::ScalarType dtype = self.scalar_type(), computed = computed_in(dtype);
+  const at::Tensor drawn = as_reals(self);
+  const at::ScalarType dtype = drawn.scalar_type(), computed = computed_in(dtype);
   const double most = dtype == at::kHalf ? 65504 : std::numeric_limits<float>::max();
   const bool is_fit = is_real(dtype) && from <= to && std::abs(from) <= most &&
                       std::abs(to) <= most && to - from <= most;
-  if (counted<Op>(is_fit && is_drawn(self) &&
-                      draw(*uniform_program(dtype), self, generator,
+  if (counted<Op>(is_fit && is_drawn(drawn) &&
+                      draw(*uniform_program(dtype), drawn, generator,
                            {bits_in(computed, from), bits_in(computed, to)}),
                   self))
     return self;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, from, to, generator);
 }
 
+/// Of a complex number each part has the mean, and half the variance.
 at::Tensor& normal(at::Tensor& self, double mean, double deviation, MaybeGenerator generator) {
   using Op = at::_ops::normal_;
-  const at::ScalarType dtype = self.scalar_type(), computed = computed_in(dtype);
-  if (counted<Op>(is_real(dtype) && deviation >= 0 && is_drawn(self) &&
-                      draw(*normal_program(dtype), self, generator,
-                           {bits_in(computed, mean), bits_in(computed, deviation)}),
+  const at::Tensor drawn = as_reals(self);
+  const at::ScalarType dtype = drawn.scalar_type(), computed = computed_in(dtype);
+  const double spread = is_pair(self.scalar_type()) ? deviation / std::sqrt(2.0) : deviation;
+  if (counted<Op>(is_real(dtype) && deviation >= 0 && is_drawn(drawn) &&
+                      draw(*normal_program(dtype), drawn, generator,
+                           {bits_in(computed, mean), bits_in(computed, spread)}),
                   self))
     return self;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, mean, deviation, generator);

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <generic/complex_recipes.h>
+#include <generic/recipe_maker.h>
 #include <generic/recipes.h>
 
 #include <array>
@@ -12,11 +14,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Builds the parts of one reduction side by side.
-class Maker {
+/// Builds the reductions of real numbers, of integers and of truth values.
+class Maker : public RecipeMaker {
  public:
-  Maker(at::ScalarType in, at::ScalarType as, at::ScalarType out) : out_(out), dtype_(work(as)) {
-    loaded_ = map_.cast(map_.cast(map_.input(in), as), dtype_);
+  Maker(at::ScalarType in, at::ScalarType as, at::ScalarType out) : RecipeMaker(work(as), out) {
+    loaded_ = map_.cast(map_.cast(load(in, as), as), dtype_);
   }
 
   /// Returns NULL where `recipe` has no meaning for the dtypes.
@@ -30,54 +32,17 @@ class Maker {
     const at::ScalarType computed = computed_in(as);
     return computed == at::kBool ? at::kInt : computed;
   }
+  /// Of a complex number the real part stays; it is true where one of its parts is.
+  Value load(at::ScalarType in, at::ScalarType as) {
+    if (!is_pair(in)) return map_.input(in);
+    const Value real = map_.input(part_dtype(in)), imaginary = map_.input(part_dtype(in));
+    if (as != at::kBool) return real;
+    return map_.apply(TBK_OPCODE_OR, {map_.cast(real, as), map_.cast(imaginary, as)});
+  }
   bool is_real() const {
     return dtype_ == at::kFloat || dtype_ == at::kDouble;
   }
 
-  Value number(int index) {
-    while (static_cast<int>(numbers_.size()) <= index) {
-      numbers_.push_back(finish_.number(dtype_));
-      map_numbers_.push_back(map_.number(dtype_));
-      combine_.number(dtype_);
-    }
-    return numbers_[static_cast<size_t>(index)];
-  }
-
-  /// Declares a state; `value` is that of one element.
-  void state(Value value, uint64_t identity) {
-    map_.result(value);
-    dtypes_.push_back(map_.dtype_of(value));
-    identity_.push_back(identity);
-  }
-  /// Returns the states of both sides of combine, after all are declared.
-  void open() {
-    for (c10::SmallVector<Value, 4>* side : {&a_, &b_})
-      for (const at::ScalarType dtype : dtypes_)
-        side->push_back(combine_.parameter(dtype));
-    for (const at::ScalarType dtype : dtypes_)
-      end_.push_back(finish_.parameter(dtype));
-  }
-  Value pick(Value condition, Value yes, Value no) {
-    return combine_.apply(TBK_OPCODE_SELECT, {condition, yes, no});
-  }
-  void result(Value value) {
-    finish_.result(finish_.cast(value, out_));
-  }
-  const Reduction* intern() {
-    return intern_reduction(map_.intern(), combine_.intern(), finish_.intern(), identity_, true);
-  }
-
-  /// One state, which one opcode makes of two; finish is left to the caller.
-  void fold(uint16_t opcode, Value value, double identity) {
-    state(value, bits_in(map_.dtype_of(value), identity));
-    open();
-    combine_.result(combine_.apply(opcode, {a_[0], b_[0]}));
-  }
-  const Reduction* folded(uint16_t opcode, Value value, double identity) {
-    fold(opcode, value, identity);
-    result(end_[0]);
-    return intern();
-  }
   Value one() {
     return map_.constant(1, dtype_);
   }
@@ -105,12 +70,7 @@ class Maker {
   const Reduction* power();
   const Reduction* root_of_squares();
 
-  at::ScalarType out_, dtype_;
-  ProgramBuilder map_, combine_, finish_;
   Value loaded_ = 0;
-  std::vector<uint64_t> identity_;
-  c10::SmallVector<at::ScalarType, 4> dtypes_;
-  c10::SmallVector<Value, 4> a_, b_, end_, numbers_, map_numbers_;
 };
 
 const Reduction* Maker::sum() {
@@ -345,19 +305,29 @@ Made& made() {
   return *instance;
 }
 
+bool is_of_truth(Recipe recipe) {
+  return recipe == Recipe::kAny || recipe == Recipe::kAll || recipe == Recipe::kCount;
+}
+
+const Reduction* make(Recipe recipe, at::ScalarType in, at::ScalarType as, at::ScalarType out) {
+  if (is_pair(as)) return make_of_pairs(recipe, in, as, out);
+  Maker maker(in, as, out);
+  return recipe == Recipe::kDot ? maker.dot(in, as) : maker.make(recipe);
+}
+
 }  // namespace
 
 const Reduction* reduction_of(Recipe recipe, at::ScalarType in, at::ScalarType as,
                               at::ScalarType out) {
-  if (computed_in(in) == at::ScalarType::Undefined || computed_in(as) == at::ScalarType::Undefined)
-    return nullptr;
+  if (is_pair(as) && is_of_truth(recipe)) as = at::kBool;
+  for (const at::ScalarType dtype : {part_dtype(in), part_dtype(as)})
+    if (computed_in(dtype) == at::ScalarType::Undefined) return nullptr;
   const Key key = {static_cast<int>(recipe), static_cast<int>(in), static_cast<int>(as),
                    static_cast<int>(out)};
   std::lock_guard<std::mutex> guard(made().lock);
   const auto found = made().of.find(key);
   if (found != made().of.end()) return found->second;
-  Maker maker(in, as, out);
-  const Reduction* reduction = recipe == Recipe::kDot ? maker.dot(in, as) : maker.make(recipe);
+  const Reduction* reduction = make(recipe, in, as, out);
   made().of[key] = reduction;
   return reduction;
 }

@@ -8,6 +8,7 @@
 #include <aten/fallback.h>
 #include <aten/operands.h>
 #include <aten/routes.h>
+#include <generic/complex_parts.h>
 #include <generic/reduce.h>
 #include <torch/library.h>
 
@@ -137,11 +138,15 @@ class Call {
     const Reduced reduced(self_, mask_);
     if (!settle_numbers(reduced.count()) || (reduced.count() == 0 && needs_elements(recipe_)))
       return false;
+    if (is_of_extreme_size_) take_sizes();
     reduction_ = reduction_of(recipe_, self_.scalar_type(), as_, outs_[0]);
     return reduction_ != nullptr && make_outputs(reduced) && launch(reduced);
   }
   c10::DeviceIndex device() const {
     return self_.device().index();
+  }
+  Route route() const {
+    return is_of_extreme_size_ ? Route::composed : Route::generic;
   }
   at::ScalarType result_dtype() const {
     return outs_[0];
@@ -159,7 +164,8 @@ class Call {
     const c10::IValue& value = argument(size_t{0});
     if (!value.isTensor() || !is_ours(value.toTensor())) return false;
     self_ = value.toTensor();
-    if (self_.layout() != at::kStrided || self_.is_neg() || self_.is_nested() || self_.dim() > 64)
+    if (self_.layout() != at::kStrided || self_.is_neg() || self_.is_conj() || self_.is_nested() ||
+        self_.dim() > 64)
       return false;
     keepdim_ = row_.keepdim != kNone && argument(row_.keepdim).toBool();
     if (row_.is_out)
@@ -175,14 +181,22 @@ class Call {
       as_ = argument(row_.dtype).toScalarType();
     else if (at::isIntegralType(own, /*includeBool=*/true))
       as_ = of_integer();
-    const bool is_real = row_.dtypes == Dtypes::kReal || row_.dtypes == Dtypes::kFloat;
-    if (is_real && !at::isFloatingType(as_)) return false;
+    if (!is_computed()) return false;
     outs_.assign(static_cast<size_t>(row_.outputs), as_);
+    if (is_norm(recipe_) || is_deviation(recipe_)) outs_[0] = part_dtype(as_);
     if (row_.dtypes == Dtypes::kTruth) outs_[0] = own == at::kByte ? own : at::kBool;
     if (row_.dtypes == Dtypes::kPlace) outs_.back() = at::kLong;
     for (size_t i = 0; i < outputs_.size(); i++)
       if (!is_output(outputs_[i], outs_[i])) return false;
     return true;
+  }
+
+  /// Whether the row has a meaning for the dtype that is computed in.
+  bool is_computed() const {
+    if (row_.dtypes == Dtypes::kReal && is_pair(as_))
+      return !is_norm(recipe_) || self_.is_complex();  // PyTorch raises
+    const bool is_real = row_.dtypes == Dtypes::kReal || row_.dtypes == Dtypes::kFloat;
+    return !is_real || at::isFloatingType(as_);
   }
 
   at::ScalarType of_integer() const {
@@ -193,7 +207,7 @@ class Call {
 
   bool is_output(const at::Tensor& out, at::ScalarType dtype) const {
     return is_ours(out) && out.device() == self_.device() && out.scalar_type() == dtype &&
-           !out.is_alias_of(self_) && !out.is_neg() &&
+           !out.is_alias_of(self_) && !out.is_neg() && !out.is_conj() &&
            at::has_internal_overlap(out) == at::MemOverlap::No;
   }
 
@@ -239,12 +253,21 @@ class Call {
       number = order.isNone() ? 2.0 : order.toScalar().toDouble();
       // Of one number that is its size, which no power can make infinite.
       recipe_ = elements == 1 && number != 0 ? Recipe::kNorm1 : norm_of(number);
+      is_of_extreme_size_ = is_pair(as_) && std::isinf(number);
+      if (is_of_extreme_size_ && !is_open(route())) return false;
       if (elements == 0 && number < 0) return false;
     }
     const bool has_number =
         recipe_ == Recipe::kMean || recipe_ == Recipe::kNormP || is_deviation(recipe_);
     if (has_number) number_ = number;
     return true;
+  }
+
+  /// Gradients ask which elements have that size, and have it from abs: no other formula may stand for it here.
+  void take_sizes() {
+    const Composition part;
+    self_ = self_.to(as_).abs();
+    as_ = self_.scalar_type();
   }
 
   bool make_outputs(const Reduced& reduced) {
@@ -258,6 +281,7 @@ class Call {
 
   bool launch(const Reduced& reduced) {
     if (outputs_[0].numel() > 0 && !launch_on_device(reduced)) return false;
+    if (row_.dtype != kNone) warn_of_lost_parts(self_.scalar_type(), as_);
     torch::jit::drop(*stack_, count_);
     for (at::Tensor& out : outputs_)
       torch::jit::push(*stack_, std::move(out));
@@ -269,7 +293,7 @@ class Call {
     for (const at::Tensor& out : outputs_)
       launch.output(out, reduced.result_strides(out, keepdim_));
     launch.input(self_, reduced.strides(self_));
-    if (number_.has_value()) launch.number(bits_in(computed_in(as_), *number_));
+    if (number_.has_value()) launch.number(bits_in(computed_in(part_dtype(as_)), *number_));
     return launch.reduce(*reduction_);
   }
 
@@ -284,6 +308,7 @@ class Call {
   c10::SmallVector<at::ScalarType, 2> outs_;
   c10::SmallVector<at::Tensor, 2> outputs_;
   std::optional<double> number_;
+  bool is_of_extreme_size_ = false;  ///< Of complex numbers.
   const Reduction* reduction_ = nullptr;
 };
 
@@ -299,8 +324,7 @@ class Reduce final : public c10::OperatorKernel {
   void run(const c10::OperatorHandle& op, Stack* stack) {
     if (is_open(Route::generic)) {
       Call call(row_, op, stack);
-      if (call.run())
-        return count_call(counter_, Route::generic, call.device(), call.result_dtype());
+      if (call.run()) return count_call(counter_, call.route(), call.device(), call.result_dtype());
     }
     cpu_fallback(op, stack);
   }

@@ -10,12 +10,14 @@ namespace tbk::generic {
 
 /// One step of a formula. Nodes stand in order: each names earlier ones.
 enum class NodeKind : uint8_t {
-  kTensor,    ///< Tensor argument `index` of the row, cast to the dtype that is computed in.
-  kNumber,    ///< Number argument `index` of the row, cast to the dtype that is computed in.
-  kLiteral,   ///< `literal`, in the dtype that is computed in.
-  kOpcode,    ///< TBK_OPCODE_... `index` of `operands`.
-  kTruth,     ///< Operand 0 as a BOOL.
-  kCompute,   ///< Operand 0, a BOOL, cast to the dtype that is computed in.
+  kTensor,           ///< Tensor argument `index` of the row, cast to the dtype that is computed in.
+  kNumber,           ///< Number argument `index` of the row, cast to the dtype that is computed in.
+  kTensorImaginary,  ///< The imaginary part of kTensor, which is the real one then. 0 of one that has none.
+  kNumberImaginary,  ///< The same of kNumber.
+  kLiteral,          ///< `literal`, in the dtype that is computed in.
+  kOpcode,           ///< TBK_OPCODE_... `index` of `operands`.
+  kTruth,            ///< Operand 0 as a BOOL.
+  kCompute,          ///< Operand 0, a BOOL, cast to the dtype that is computed in.
   kRounded,   ///< Operand 0 as the dtype of the call holds it, in the dtype that is computed in.
   kLeast,     ///< The least number: -infinity, or the least of the integers of the result.
   kGreatest,  ///< The greatest.
@@ -32,6 +34,13 @@ struct Node {
 struct Formula {
   const Node* nodes;
   uint16_t count;  ///< 0: not for this kind of number; the last node is the result.
+};
+
+/// Of complex numbers, in nodes that compute with their parts.
+struct ComplexFormula {
+  const Node* nodes;
+  uint16_t count;
+  int16_t real, imaginary;  ///< Places of the result's parts; -1: it is real, or a BOOL.
 };
 
 /// How the dtypes of a call follow from those of its operands.
@@ -69,6 +78,8 @@ struct Condition {
 /// a tensor or number that takes part is a truth value. kRefusesHalf: PyTorch's CPU raises for what is
 /// computed in half precision. kRefusesIntegerRatio: PyTorch raises where all tensors but the first are integers
 /// or truth values. kSameOutput: PyTorch raises for an output of another dtype than the result.
+/// kContiguousReal: a new tensor of real numbers, made of complex ones, has contiguous strides.
+/// kSecondFirst: PyTorch's kernel reads the second of two tensors first, whose strides count more then.
 enum : uint8_t {
   kDividesIntegers = 1,
   kExactNumbers = 2,
@@ -76,6 +87,8 @@ enum : uint8_t {
   kRefusesHalf = 8,
   kRefusesIntegerRatio = 16,
   kSameOutput = 32,
+  kContiguousReal = 64,
+  kSecondFirst = 128,
 };
 
 /// What a call of an overload comes to. Of several rows of one overload the first stands for a call
@@ -99,6 +112,7 @@ struct Row {
   const Formula* truth;
   const Formula* integer;
   const Formula* real;
+  const ComplexFormula* complex;  ///< The same for complex numbers.
 };
 
 /// All rows, sorted by overload.

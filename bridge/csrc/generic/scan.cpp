@@ -9,6 +9,7 @@
 #include <ATen/ops/cumsum_ops.h>
 #include <aten/empty.h>
 #include <aten/kernels.h>
+#include <generic/complex_parts.h>
 #include <generic/index.h>
 #include <generic/made_once.h>
 #include <generic/scan.h>
@@ -29,11 +30,22 @@ class Operands {
   Operands(const Operands&) = delete;
   Operands& operator=(const Operands&) = delete;
 
+  /// A complex tensor is two operands: its real parts, and its imaginary ones.
   void add(const at::Tensor& tensor, bool is_written) {
-    Item& item = items_.emplace_back(tensor);
-    move_to_end(item.shape.sizes, dim_);
-    move_to_end(item.shape.strides, dim_);
-    item.description = is_written ? describe(tensor) : describe_input(tensor);
+    const tbk_tensor_t whole = is_written ? describe(tensor) : describe_input(tensor);
+    if (!is_pair(tensor.scalar_type())) {
+      add(tensor).description = whole;
+      return;
+    }
+    for (const int64_t part : {0, 1}) {
+      Item& item = add(tensor);
+      item.description = part_of(whole, part);
+      for (int64_t& stride : item.shape.strides)
+        stride *= 2;
+    }
+  }
+  size_t count() const {
+    return items_.size();
   }
   /// Nothing is added afterwards.
   c10::ArrayRef<const tbk_tensor_t*> tensors() {
@@ -52,6 +64,14 @@ class Operands {
     Shaped shape;
     tbk_tensor_t description;
   };
+
+  Item& add(const at::Tensor& tensor) {
+    Item& item = items_.emplace_back(tensor);
+    move_to_end(item.shape.sizes, dim_);
+    move_to_end(item.shape.strides, dim_);
+    return item;
+  }
+
   const int64_t dim_;
   c10::SmallVector<Item, 4> items_;
   c10::SmallVector<const tbk_tensor_t*, 4> tensors_;
@@ -99,7 +119,7 @@ std::optional<int64_t> served_dim(const at::Tensor& self, int64_t dim,
                                   std::initializer_list<const at::Tensor*> outputs) {
   const std::optional<int64_t> at = wrapped(dim, self);
   if (!at.has_value() || !is_open(Route::generic) || !are_plain({&self}) ||
-      computed_in(self.scalar_type()) == at::ScalarType::Undefined ||
+      computed_in(part_dtype(self.scalar_type())) == at::ScalarType::Undefined ||
       !offers_scan(self.device().index()))
     return std::nullopt;
   for (const at::Tensor* out : outputs)
@@ -116,7 +136,9 @@ bool accumulate_into(Recipe recipe, const at::Tensor& self, int64_t dim, at::Sca
   const Reduction* reduction = reduction_of(recipe, self.scalar_type(), as, as);
   if (reduction == nullptr) return false;
   at::native::resize_output(out, self.sizes());
-  return out.numel() == 0 || run_scan(*reduction, *at, {&out}, {&self});
+  if (out.numel() > 0 && !run_scan(*reduction, *at, {&out}, {&self})) return false;
+  warn_of_lost_parts(self.scalar_type(), as);
+  return true;
 }
 
 template <class Op>
@@ -163,9 +185,10 @@ at::Tensor logcumsumexp(const at::Tensor& self, int64_t dim) {
 bool extremes_into(bool is_max, const at::Tensor& self, const at::Tensor& values,
                    const at::Tensor& indices, int64_t dim) {
   const std::optional<int64_t> at = served_dim(self, dim, {&values, &indices});
-  return at.has_value() && self.numel() > 0 && values.scalar_type() == self.scalar_type() &&
-         indices.scalar_type() == at::kLong && values.sizes() == self.sizes() &&
-         indices.sizes() == self.sizes() && is_apart(values, {&indices}) &&
+  return at.has_value() && !self.is_complex() && self.numel() > 0 &&
+         values.scalar_type() == self.scalar_type() && indices.scalar_type() == at::kLong &&
+         values.sizes() == self.sizes() && indices.sizes() == self.sizes() &&
+         is_apart(values, {&indices}) &&
          run_scan(*extreme_so_far(self.scalar_type(), is_max), *at, {&values, &indices}, {&self});
 }
 
@@ -197,10 +220,11 @@ bool run_scan(const Reduction& reduction, int64_t dim, c10::ArrayRef<const at::T
   // What is written comes first: a lazy clone gets memory of its own then.
   for (const at::Tensor* each : outputs)
     operands.add(*each, true);
+  const size_t written = operands.count();
   for (const at::Tensor* each : inputs)
     operands.add(*each, false);
   const c10::ArrayRef<const tbk_tensor_t*> tensors = operands.tensors();
-  const tbk_operand_set_t set = {sizeof set, tensors.data(), tensors.data() + outputs.size(),
+  const tbk_operand_set_t set = {sizeof set, tensors.data(), tensors.data() + written,
                                  nullptr,    nullptr,        0};
   const tbk_operand_set_t* const sets[] = {&set};
   tbk_args_scan_t arguments = {};

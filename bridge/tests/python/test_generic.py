@@ -153,6 +153,32 @@ def test_each_row_is_as_on_the_cpu(
     assert served & {"generic", "named"}, f"no call was served on the device: {served}"
 
 
+MIXED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "rsub": torch.rsub,
+    "sub": torch.sub,
+    "where": lambda a, b: torch.where(a > 0, b, a),
+    "threshold backward": lambda a, b: torch.ops.aten.threshold_backward(a, b, 0.1),
+    "leaky relu backward": lambda a, b: torch.ops.aten.leaky_relu_backward(a, b, 0.1, False),
+    "tanh backward": torch.ops.aten.tanh_backward,
+    "addcmul": lambda a, b: torch.addcmul(b, a, b),
+}
+ORDERS = [(0, 1, 2), (2, 1, 0), (1, 0, 2)]
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_strides_follow_the_operand_that_pytorch_reads_first(
+    device: torch.device, name: str
+) -> None:
+    for one, other in itertools.product(ORDERS, repeat=2):
+        a, b = (torch.randn(3, 3, 3).permute(order) for order in (one, other))
+        here = [torch.empty_strided(each.shape, each.stride(), device=device) for each in (a, b)]
+        for mine, theirs in zip(here, (a, b), strict=True):
+            mine.copy_(theirs)
+        made, wanted = MIXED[name](*here), MIXED[name](a, b)
+        assert made.stride() == wanted.stride(), (one, other)
+        torch.testing.assert_close(made.cpu(), wanted)
+
+
 REDUCTIONS: dict[str, Callable[[Tensor], Any]] = {
     "sum": lambda a: a.sum(),
     "sum of rows": lambda a: a.sum(-1, keepdim=True),

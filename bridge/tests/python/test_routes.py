@@ -32,10 +32,11 @@ WITHOUT = {
         "grids",
         "margins",
         "norms",
+        "pairs, multiplied",
         "pooling",
         "resampling",
     },
-    "composed": {"pointwise", "optimizers"},
+    "composed": {"pointwise", "optimizers", "pairs, summed"},
 }
 # Each route may copy and fill, by kernels of these names.
 COPIES = ("aten::copy_", "aten::fill_.Scalar")

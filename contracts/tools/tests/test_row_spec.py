@@ -15,7 +15,7 @@ sys.path.insert(0, str(TOOLS))
 
 from generate_rows import literal  # noqa: E402
 from row_formula import Formula, FormulaError, Language, Reader, load_opcodes  # noqa: E402
-from row_spec import Row, SpecError, functions, load_rows, parse_schema, rows_of  # noqa: E402
+from row_spec import Family, Row, SpecError, functions, load_rows, parse_schema, rows_of  # noqa: E402
 
 LANGUAGE = Language(load_opcodes(), functions({"functions": {"twice(x)": "x + x"}}))
 SCHEMAS = {
@@ -93,7 +93,7 @@ def test_a_bad_formula_is_told(text: str, kind: str, said: str) -> None:
 
 
 def rows(entry: Mapping[str, object]) -> list[Row]:
-    return list(rows_of(LANGUAGE, entry, SCHEMAS))
+    return list(rows_of(Family(LANGUAGE, {}), entry, SCHEMAS))
 
 
 def test_an_entry_has_a_row_for_each_form() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from route_samples import (
     bins,
+    complexes,
     elements,
     indices,
     lists,
@@ -33,6 +34,7 @@ FAMILIES: dict[str, dict[str, Sample]] = {
     **randoms.FAMILIES,
     **bins.FAMILIES,
     **others.FAMILIES,
+    **complexes.FAMILIES,
 }
 SAMPLES: dict[str, Sample] = {
     f"{family}: {name}": sample

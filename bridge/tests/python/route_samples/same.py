@@ -41,6 +41,7 @@ SAME: dict[str, dict[str, str]] = {
         "tbk::reduce: EQ is NE": _ZERO,
         "tbk::reduce: constants are others": _ZERO,
     },
+    "pairs, moved": {"tbk::scan: operands are rounded to half precision": _FLAGS},
     "attention": {"tbk::reduce: two inputs are exchanged": _PRODUCT},
     "masks": {
         "tbk::index: a bad index is not told": _OWN,
