@@ -191,6 +191,22 @@ def _() -> None:
     kernels.around("native_layer_norm_backward", narrow)
 
 
+@legal("other_roots")
+def _() -> None:
+    # The size of a complex number by another formula than PyTorch's: a unit or two beside it.
+
+    def size(original: Any, value: Any) -> Any:
+        if value.dtype is not torch.complex64:
+            return original(value)
+        parts = torch.view_as_real(value.detach().cpu().resolve_conj()).abs()
+        most, least = parts.amax(-1), parts.amin(-1)
+        ratio = torch.where(most == 0, most, least / most)
+        made = most * (1 + ratio * ratio).sqrt()
+        return torch.where(parts.isinf().any(-1), torch.inf, made).to(value.device)
+
+    kernels.around("abs", size)
+
+
 _legal["no_is_initialized"] = _without("is_initialized")
 _legal["no_fallback_count"] = _without("fallbacks", "reset_fallbacks")
 

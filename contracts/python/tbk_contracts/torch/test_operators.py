@@ -9,8 +9,8 @@ from collections.abc import Callable
 import torch
 
 from tbk_contracts.torch.case import clause, each_dtype
-from tbk_contracts.torch.operators.entries import Entry, entries
-from tbk_contracts.torch.operators.table import Class
+from tbk_contracts.torch.operators.entries import Entry, apart, entries
+from tbk_contracts.torch.operators.table import ROOT_OF_COMPLEX, Class
 from tbk_contracts.torch.operators.trial import try_operator
 
 COST = 21
@@ -24,9 +24,16 @@ def _test(entry: Entry) -> Callable[..., None]:
     def test(device: torch.device, dtype: torch.dtype, tbk_start: str) -> None:
         try_operator(entry, dtype, device, tbk_start)
 
-    test.__name__ = test.__qualname__ = f"test_{entry.title}"
+    test.__name__ = test.__qualname__ = _name(entry)
     return test
 
 
+def _name(entry: Entry) -> str:
+    is_apart = entry.is_complex and entry.title in ROOT_OF_COMPLEX
+    return f"test_{entry.title}{'_of_complex' if is_apart else ''}"
+
+
 # One function for each entry: its name is what the report shows.
-globals().update({f"test_{title}": _test(entry) for title, entry in entries().items()})
+globals().update(
+    {_name(part): _test(part) for entry in entries().values() for part in apart(entry)}
+)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -42,8 +42,13 @@ class Entry:
     """It stands for the gradients of the operator, which are sums whatever the operator is."""
 
     @property
+    def is_complex(self) -> bool:
+        """Returns whether all its dtypes are complex ones."""
+        return all(getattr(torch, name).is_complex for name in self.dtypes)
+
+    @property
     def kind(self) -> table.Class:
-        kind = table.class_of(self.title)
+        kind = table.class_of(self.title, self.is_complex)
         return table.Class.BOUND if self.is_gradient and kind is not NO_VALUES else kind
 
     def samples(self, dtype: torch.dtype, requires_grad: bool = False) -> Iterator[Any]:
@@ -56,6 +61,15 @@ class Entry:
             except StopIteration:
                 return
             yield sample
+
+
+def apart(entry: Entry) -> list[Entry]:
+    """Returns the entry, or two: its complex numbers are of another class than its real ones."""
+    if entry.title not in table.ROOT_OF_COMPLEX:
+        return [entry]
+    halves = [tuple(name for name in entry.dtypes if getattr(torch, name).is_complex is is_complex)
+              for is_complex in (False, True)]  # fmt: skip
+    return [replace(entry, dtypes=names) for names in halves if names]
 
 
 def _dtypes(info: Any) -> tuple[str, ...]:

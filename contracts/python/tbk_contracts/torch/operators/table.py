@@ -50,8 +50,14 @@ def _names(member: str) -> frozenset[str]:
 
 
 EXACT, LATTICE, STATISTICS = _names("exact"), _names("lattice"), _names("statistics")
-ULPS: dict[str, int] = {name: ulps for ulps, names in _read["ulp"].items()
-                        for name in names.split()}  # fmt: skip
+
+
+def _units(member: str) -> dict[str, int]:
+    return {name: ulps for ulps, names in _read[member].items() for name in names.split()}
+
+
+ROOT_OF_COMPLEX = _units("root_of_complex")
+ULPS = {**_units("ulp"), **ROOT_OF_COMPLEX}
 """The bound of a class U operator in float32, in units in the last place of its result."""
 UNDEFINED, DISTINCT, BY_STRIDE = _names("undefined"), _names("distinct"), _names("by_stride")
 OF_OPERAND, OF_RESULT, OF_ONE = _names("of_operand"), _names("of_result"), _names("of_one")
@@ -68,9 +74,10 @@ LEFT_OUT: dict[str, str] = {name: row["reason"] for row in _read["left_out"]
                             for name in row["names"].split()}  # fmt: skip
 
 
-def class_of(title: str) -> Class:
-    """Returns how the results of an entry are judged that are floating."""
-    if title in EXACT:
+def class_of(title: str, is_complex: bool = False) -> Class:
+    """Returns how the results of an entry are judged that are floating; `is_complex`: where all its
+    dtypes are."""
+    if title in EXACT and not (is_complex and title in ROOT_OF_COMPLEX):
         return Class.EXACT
     if title in LATTICE:
         return Class.LATTICE
