@@ -24,6 +24,7 @@ from row_formula import (
     Node,
     Reader,
     prune,
+    steps_of,
 )
 
 
@@ -73,19 +74,10 @@ class ComplexReader:
         return ComplexFormula(nodes, real, imaginary, is_truth=False)
 
     def body(self, text: str) -> Value:
-        try:
-            statements = ast.parse(text.strip()).body
-        except SyntaxError as error:
-            raise FormulaError(f"{text!r}: {error.msg}") from error
-        for one in statements[:-1]:
-            target = one.targets[0] if isinstance(one, ast.Assign) else None
-            if not isinstance(one, ast.Assign) or not isinstance(target, ast.Name):
-                raise FormulaError(f"{text!r}: before the result stand only names: `t = ...;`")
-            self.scope[target.id] = self.value(one.value)
-        result = statements[-1] if statements else None
-        if not isinstance(result, ast.Expr):
-            raise FormulaError(f"{text!r}: the result is missing")
-        return self.value(result.value)
+        steps, result = steps_of(text)
+        for name, value in steps:
+            self.scope[name] = self.value(value)
+        return self.value(result)
 
     def value(self, tree: ast.expr) -> Value:  # noqa: PLR0911  a flat switch
         """Returns what an expression gives."""

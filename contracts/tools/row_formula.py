@@ -98,6 +98,24 @@ class Language:
     functions: Mapping[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
 
 
+def steps_of(text: str) -> tuple[list[tuple[str, ast.expr]], ast.expr]:
+    """Returns what a formula names, in order, and its result; raises FormulaError for all else."""
+    try:
+        statements = ast.parse(text.strip()).body
+    except SyntaxError as error:
+        raise FormulaError(f"{text!r}: {error.msg}") from error
+    steps = []
+    for one in statements[:-1]:
+        target = one.targets[0] if isinstance(one, ast.Assign) else None
+        if not isinstance(one, ast.Assign) or not isinstance(target, ast.Name):
+            raise FormulaError(f"{text!r}: before the result stand only names: `t = ...;`")
+        steps.append((target.id, one.value))
+    result = statements[-1] if statements else None
+    if not isinstance(result, ast.Expr):
+        raise FormulaError(f"{text!r}: the result is missing")
+    return steps, result.value
+
+
 class Reader:
     """Reads one formula for one kind of number.
 
@@ -123,19 +141,10 @@ class Reader:
         return prune(self.nodes, last)
 
     def body(self, text: str) -> int:
-        try:
-            statements = ast.parse(text.strip()).body
-        except SyntaxError as error:
-            raise FormulaError(f"{text!r}: {error.msg}") from error
-        for one in statements[:-1]:
-            target = one.targets[0] if isinstance(one, ast.Assign) else None
-            if not isinstance(one, ast.Assign) or not isinstance(target, ast.Name):
-                raise FormulaError(f"{text!r}: before the result stand only names: `t = ...;`")
-            self.scope[target.id] = self.value(one.value)
-        result = statements[-1] if statements else None
-        if not isinstance(result, ast.Expr):
-            raise FormulaError(f"{text!r}: the result is missing")
-        return self.value(result.value)
+        steps, result = steps_of(text)
+        for name, value in steps:
+            self.scope[name] = self.value(value)
+        return self.value(result)
 
     def add(self, node: Node) -> int:
         """Returns the place of an equal node, or of a new one."""

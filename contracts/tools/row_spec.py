@@ -168,7 +168,7 @@ class _Loader(yaml.SafeLoader):
 
 @dataclass(frozen=True)
 class Family:
-    """What the formulas of a file may name: `of_complex` are functions of complex operands."""
+    """Holds what formulas of a file may name; `of_complex` are functions of complex operands."""
 
     language: Language
     of_complex: Mapping[str, tuple[tuple[str, ...], str]]

@@ -6,7 +6,7 @@
 
 namespace tbk::generic {
 
-/// What becomes of complex numbers that are copied.
+/// Says what becomes of complex numbers that are copied.
 struct PairSigns {
   bool conjugates = false;
   bool negates = false;

@@ -191,7 +191,7 @@ class Call {
     return true;
   }
 
-  /// Whether the row has a meaning for the dtype that is computed in.
+  /// Returns whether the row has a meaning for the dtype that is computed in.
   bool is_computed() const {
     if (row_.dtypes == Dtypes::kReal && is_pair(as_))
       return !is_norm(recipe_) || self_.is_complex();  // PyTorch raises
