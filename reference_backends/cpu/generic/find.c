@@ -4,13 +4,25 @@
  *
  * find.c: which loop computes an opcode on this processor.
  */
+#include <stdbool.h>
 #include <tbk/dtypes.h>
 
 #include "loops/loops.h"
 
+#ifdef TBK_CPU_AVX512
+static bool has_avx512(void) {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
+}
+#endif
+
 static const cpu_loop_set_t* loops(void) {
-#ifdef TBK_CPU_WIDE
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &cpu_loops_wide;
+#ifdef TBK_CPU_AVX512
+  if (has_avx512()) return &cpu_loops_avx512;
+#endif
+#ifdef TBK_CPU_AVX2
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &cpu_loops_avx2;
 #endif
   return &cpu_loops_plain;
 }

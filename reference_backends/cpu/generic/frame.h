@@ -9,7 +9,7 @@
 
 #include "space.h"
 
-enum { FRAME_LANES_MOST = 512 };
+enum { FRAME_LANES_MOST = 1024 };
 
 /* Some elements of a space in their order: the index moves through the dimensions [first, first +
  * rank), from `position` on, and stays where it is in the others. */

@@ -41,7 +41,7 @@ typedef struct cpu_loop_set {
   cpu_fold_t (*fold)(uint16_t opcode, uint16_t dtype);
   cpu_move_t move;
 } cpu_loop_set_t;
-extern const cpu_loop_set_t cpu_loops_plain, cpu_loops_wide;
+extern const cpu_loop_set_t cpu_loops_plain, cpu_loops_avx2, cpu_loops_avx512;
 
 /* Returns the loop of an opcode: `takes` is the dtype of the last operand, `gives` of the value. */
 cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16_t slot);
@@ -51,8 +51,11 @@ cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype);
 cpu_move_t cpu_move_find(void);
 
 /* Each file of loops defines what it has with the name of the set in it. */
-#ifdef CPU_LOOPS_WIDE
-#define CPU_LOOPS(name) cpu_##name##_wide
+#if defined(CPU_LOOPS_AVX512)
+#define CPU_LOOPS(name) cpu_##name##_avx512
+#define CPU_VECTOR_BYTES 64
+#elif defined(CPU_LOOPS_AVX2)
+#define CPU_LOOPS(name) cpu_##name##_avx2
 #define CPU_VECTOR_BYTES 32
 #else
 #define CPU_LOOPS(name) cpu_##name##_plain
