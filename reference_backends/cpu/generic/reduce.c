@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* So few lanes are not worth a tile; so many elements of a row are folded at once. */
-enum { FEW = 32, ROW_ELEMENTS = 1024 };
+enum { FEW = 32, ROW_ELEMENTS = 1 << 14 };
 
 static int64_t lesser(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -46,17 +46,21 @@ size_t reduce_bytes(cpu_generic_t* generic) {
   return fold_bytes(generic->code, generic->lanes, generic->levels);
 }
 
+/* What a map loads that does nothing else. */
+static const access_t* only_input(const fold_t* fold) {
+  return &fold->map.inputs[fold->map.code->steps[0].slot];
+}
+
 /* Whether the elements of an outer one lie one behind the other, and need not be loaded before. */
 static bool is_row(const fold_t* fold, const space_t* space) {
   if (!fold->direct || space->inner_rank != 1) return false;
-  const access_t* access = &fold->map.inputs[fold->map.code->steps[0].slot];
+  const access_t* access = only_input(fold);
   return access->strides[space->outer_rank] == access->element_bytes;
 }
 
 static void add_tile(fold_t* fold, const tile_t* tile, bool row) {
   if (row) {
-    const access_t* access = &fold->map.inputs[fold->map.code->steps[0].slot];
-    fold_add_folded(fold, tile_beginning(tile, access), tile->count);
+    fold_add_folded(fold, tile_beginning(tile, only_input(fold)), tile->count);
     return;
   }
   frame_run(&fold->map, tile);
@@ -86,6 +90,19 @@ static void fold_along(fold_t* fold, const space_t* space, int64_t outer, int64_
     add_tile(fold, &tile, row);
   }
   fold_lanes(fold, fold_collapse(fold, 1), to);
+}
+
+/* A block of outer elements whose rows are folded at once: their states come to `done`. */
+static void fold_rows(fold_t* fold, const space_t* space, const tile_t* block) {
+  tile_t tile = *block;
+  char* to = fold->done.at[0];
+  for (size_t i = 0; i < block->count; i++, to += fold->state_bytes[0]) {
+    fold->single(to, tile_beginning(&tile, only_input(fold)), (size_t)space->inner_count);
+    for (int32_t d = space->outer_rank - 1; d >= 0; d--) {
+      if (++tile.index[d] < space->sizes[d]) break;
+      tile.index[d] = 0;
+    }
+  }
 }
 
 /* A block of outer elements: their states come to `done`. */
@@ -123,7 +140,10 @@ static void compute_block(fold_t* fold, const cpu_generic_t* generic, const spac
   tile_seek(&block, position);
   block.linear = position;
   block.count = (size_t)lesser(space->outer_count - position, lanes);
-  if (along)
+  const int64_t inner = space->inner_count;
+  if (along && is_row(fold, space) && inner > 0 && inner <= ROW_ELEMENTS)
+    fold_rows(fold, space, &block);
+  else if (along)
     for (size_t i = 0; i < block.count; i++)
       fold_along(fold, space, position + (int64_t)i, lanes, i);
   else

@@ -4,16 +4,18 @@
  *
  * fold.c: many elements made one by a single opcode, for reductions whose combine is no more than that.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "loops.h"
 
 /*
  * Elements may lie in the memory of a device, where another thread may write: each is read once, by
- * vectors as CPU_LOOPS(move) reads them. Partial results: at 1,024 elements of 4 bytes each is made of
- * 16, and 6 halvings make one of them.
+ * vectors as CPU_LOOPS(move) reads them. Four vectors are made of up to ROUND times as many, these are combined
+ * with those of the rounds before, and what is left of four by halves: of n elements none goes through more than
+ * 16 + n / 1024 + 12 operations.
  */
-enum { PART_BYTES = 256, PART_VECTORS = PART_BYTES / CPU_VECTOR_BYTES };
+enum { VECTORS = 4, ROUND = 16 };
 #define VECTOR __attribute__((vector_size(CPU_VECTOR_BYTES), may_alias, aligned(1)))
 
 #if CPU_READS_VECTORS
@@ -22,35 +24,63 @@ enum { PART_BYTES = 256, PART_VECTORS = PART_BYTES / CPU_VECTOR_BYTES };
 #define READ(to, from) CPU_LOOPS(move)(&to, from, sizeof to)
 #endif
 
-/* `one` combines two numbers, `all` two vectors. */
-#define FOLD(name, T, one, all)                                                          \
-  static void name(void* out, const void* in, size_t count) {                            \
-    typedef T number_t;                                                                  \
-    typedef T vector_t VECTOR;                                                           \
-    enum { PARTS = PART_BYTES / sizeof(number_t) };                                      \
-    const char* x = in;                                                                  \
-    vector_t part[PART_VECTORS], next;                                                   \
-    number_t single[PARTS], rest[PARTS];                                                 \
-    size_t parts = count < PARTS ? count : PARTS, done = PARTS;                          \
-    if (count < PARTS) {                                                                 \
-      CPU_LOOPS(move)(single, x, count * sizeof(number_t));                              \
-    } else {                                                                             \
-      for (int i = 0; i < PART_VECTORS; i++)                                             \
-        READ(part[i], x + i * CPU_VECTOR_BYTES);                                         \
-      for (; count - done >= PARTS; done += PARTS)                                       \
-        for (int i = 0; i < PART_VECTORS; i++) {                                         \
-          READ(next, x + done * sizeof(number_t) + i * CPU_VECTOR_BYTES);                \
-          part[i] = all(part[i], next);                                                  \
-        }                                                                                \
-      memcpy(single, part, sizeof single);                                               \
-      CPU_LOOPS(move)(rest, x + done * sizeof(number_t), (count - done) * sizeof *rest); \
-      for (size_t i = 0; i < count - done; i++)                                          \
-        single[i] = (number_t)one(single[i], rest[i]);                                   \
-    }                                                                                    \
-    for (; parts > 1; parts -= parts / 2)                                                \
-      for (size_t i = 0; i < parts / 2; i++)                                             \
-        single[i] = (number_t)one(single[i], single[parts - parts / 2 + i]);             \
-    memcpy(out, single, sizeof *single);                                                 \
+/* Combines the second half of `count` elements with the first, until one is left; of 5 the last two with the first two. */
+#define HALVE(one, single, count)                           \
+  for (size_t parts = count; parts > 1; parts -= parts / 2) \
+    for (size_t i = 0; i < parts / 2; i++)                  \
+  single[i] = (number_t)one(single[i], single[parts - parts / 2 + i])
+
+/* `one` combines two numbers, `all` two vectors; `keep` takes a vector for `kept`, `find` what is kept for a vector. */
+#define FOLD(name, T, one, all, keep, find)                                         \
+  static void name(void* out, const void* in, size_t count) {                       \
+    typedef T number_t;                                                             \
+    typedef T vector_t VECTOR;                                                      \
+    enum { LANES = CPU_VECTOR_BYTES / sizeof(number_t), FEW = VECTORS * LANES };    \
+    const char* x = in;                                                             \
+    const char* const end = x + count / LANES * CPU_VECTOR_BYTES;                   \
+    vector_t part[VECTORS], made[VECTORS], next, kept = {0};                        \
+    number_t single[FEW], rest[LANES];                                              \
+    if (count < FEW) {                                                              \
+      CPU_LOOPS(move)(single, x, count * sizeof(number_t));                         \
+      HALVE(one, single, count);                                                    \
+      memcpy(out, single, sizeof *single);                                          \
+      return;                                                                       \
+    }                                                                               \
+    for (bool first = true; end - x >= VECTORS * CPU_VECTOR_BYTES; first = false) { \
+      for (int i = 0; i < VECTORS; i++, x += CPU_VECTOR_BYTES) {                    \
+        READ(part[i], x);                                                           \
+        keep(part[i]);                                                              \
+      }                                                                             \
+      for (int k = 1; k < ROUND && end - x >= VECTORS * CPU_VECTOR_BYTES; k++)      \
+        for (int i = 0; i < VECTORS; i++, x += CPU_VECTOR_BYTES) {                  \
+          READ(next, x);                                                            \
+          keep(next);                                                               \
+          part[i] = all(part[i], next);                                             \
+        }                                                                           \
+      for (int i = 0; i < VECTORS; i++)                                             \
+        if (first)                                                                  \
+          made[i] = part[i];                                                        \
+        else                                                                        \
+          made[i] = all(made[i], part[i]);                                          \
+    }                                                                               \
+    for (; x < end; x += CPU_VECTOR_BYTES) {                                        \
+      READ(next, x);                                                                \
+      keep(next);                                                                   \
+      made[0] = all(made[0], next);                                                 \
+    }                                                                               \
+    for (int half = VECTORS / 2; half > 0; half /= 2)                               \
+      for (int i = 0; i < half; i++)                                                \
+        made[i] = all(made[i], made[i + half]);                                     \
+    find(made[0]);                                                                  \
+    memcpy(single, made, CPU_VECTOR_BYTES);                                         \
+    if (count % LANES) CPU_LOOPS(move)(rest, x, count % LANES * sizeof(number_t));  \
+    for (size_t i = 0; i < count % LANES; i++)                                      \
+      single[i] = (number_t)one(single[i], rest[i]);                                \
+    for (size_t half = LANES / 2; half > 0; half /= 2)                              \
+      for (size_t i = 0; i < half; i++)                                             \
+        single[i] = (number_t)one(single[i], single[half + i]);                     \
+    memcpy(out, single, sizeof *single);                                            \
+    (void)kept;                                                                     \
   }
 
 #define PLUS(a, b) ((a) + (b))
@@ -63,34 +93,40 @@ enum { PART_BYTES = 256, PART_VECTORS = PART_BYTES / CPU_VECTOR_BYTES };
 #define MORE(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
 /* A comparison of vectors is -1 where it holds, else 0. */
 #define CHOSEN(mask, a, b) ((vector_t)(((mask) & (mask_t)(a)) | (~(mask) & (mask_t)(b))))
-#define LESS_ALL(a, b) CHOSEN((mask_t)((a) < (b)) | (mask_t)((a) != (a)), a, b)
-#define MORE_ALL(a, b) CHOSEN((mask_t)((a) > (b)) | (mask_t)((a) != (a)), a, b)
+#define LESS_ALL(a, b) CHOSEN((mask_t)((a) < (b)), a, b)
+#define MORE_ALL(a, b) CHOSEN((mask_t)((a) > (b)), a, b)
 typedef uint64_t mask_t VECTOR;
+/* The least and the greatest lose what is no number, which is kept beside them: so no comparison waits for another. */
+#define KEEP_ODD(a) kept = CHOSEN((mask_t)((a) != (a)), a, kept)
+#define FIND_ODD(a) a = CHOSEN((mask_t)(kept != kept), kept, a)
+#define NOTHING(a) (void)(a)
 
-/* X(opcode, T, one, all); U is T without a sign, so that numbers wrap around. */
-#define REALS(X, T)         \
-  X(ADD, T, PLUS, PLUS)     \
-  X(MUL, T, TIMES, TIMES)   \
-  X(MIN, T, LESS, LESS_ALL) \
-  X(MAX, T, MORE, MORE_ALL)
-#define INTEGERS(X, T, U)   \
-  X(ADD, U, PLUS, PLUS)     \
-  X(MUL, U, TIMES, TIMES)   \
-  X(MIN, T, LESS, LESS_ALL) \
-  X(MAX, T, MORE, MORE_ALL) \
-  X(AND, U, BOTH, BOTH)     \
-  X(OR, U, EITHER, EITHER)  \
-  X(XOR, U, ONE_OF, ONE_OF)
-#define BOOLS(X)                 \
-  X(AND, uint8_t, BOTH, BOTH)    \
-  X(OR, uint8_t, EITHER, EITHER) \
-  X(XOR, uint8_t, ONE_OF, ONE_OF)
+/* X(opcode, T, one, all, keep, find); U is T without a sign, so that numbers wrap around. */
+#define REALS(X, T)                             \
+  X(ADD, T, PLUS, PLUS, NOTHING, NOTHING)       \
+  X(MUL, T, TIMES, TIMES, NOTHING, NOTHING)     \
+  X(MIN, T, LESS, LESS_ALL, KEEP_ODD, FIND_ODD) \
+  X(MAX, T, MORE, MORE_ALL, KEEP_ODD, FIND_ODD)
+#define INTEGERS(X, T, U)                     \
+  X(ADD, U, PLUS, PLUS, NOTHING, NOTHING)     \
+  X(MUL, U, TIMES, TIMES, NOTHING, NOTHING)   \
+  X(MIN, T, LESS, LESS_ALL, NOTHING, NOTHING) \
+  X(MAX, T, MORE, MORE_ALL, NOTHING, NOTHING) \
+  X(AND, U, BOTH, BOTH, NOTHING, NOTHING)     \
+  X(OR, U, EITHER, EITHER, NOTHING, NOTHING)  \
+  X(XOR, U, ONE_OF, ONE_OF, NOTHING, NOTHING)
+#define BOOLS(X)                                   \
+  X(AND, uint8_t, BOTH, BOTH, NOTHING, NOTHING)    \
+  X(OR, uint8_t, EITHER, EITHER, NOTHING, NOTHING) \
+  X(XOR, uint8_t, ONE_OF, ONE_OF, NOTHING, NOTHING)
 
-#define DEFINE_BOOL(opcode, T, one, all) FOLD(bool_##opcode, T, one, all)
-#define DEFINE_INT32(opcode, T, one, all) FOLD(int32_##opcode, T, one, all)
-#define DEFINE_INT64(opcode, T, one, all) FOLD(int64_##opcode, T, one, all)
-#define DEFINE_FLOAT32(opcode, T, one, all) FOLD(float32_##opcode, T, one, all)
-#define DEFINE_FLOAT64(opcode, T, one, all) FOLD(float64_##opcode, T, one, all)
+#define DEFINE_BOOL(opcode, T, one, all, keep, find) FOLD(bool_##opcode, T, one, all, keep, find)
+#define DEFINE_INT32(opcode, T, one, all, keep, find) FOLD(int32_##opcode, T, one, all, keep, find)
+#define DEFINE_INT64(opcode, T, one, all, keep, find) FOLD(int64_##opcode, T, one, all, keep, find)
+#define DEFINE_FLOAT32(opcode, T, one, all, keep, find) \
+  FOLD(float32_##opcode, T, one, all, keep, find)
+#define DEFINE_FLOAT64(opcode, T, one, all, keep, find) \
+  FOLD(float64_##opcode, T, one, all, keep, find)
 BOOLS(DEFINE_BOOL)
 INTEGERS(DEFINE_INT32, int32_t, uint32_t)
 INTEGERS(DEFINE_INT64, int64_t, uint64_t)
@@ -99,11 +135,11 @@ REALS(DEFINE_FLOAT64, double)
 
 #define ROW(opcode, dtype, function) \
   if (op == TBK_OPCODE_##opcode && type == TBK_##dtype) return function;
-#define ROW_BOOL(opcode, T, one, all) ROW(opcode, BOOL, bool_##opcode)
-#define ROW_INT32(opcode, T, one, all) ROW(opcode, INT32, int32_##opcode)
-#define ROW_INT64(opcode, T, one, all) ROW(opcode, INT64, int64_##opcode)
-#define ROW_FLOAT32(opcode, T, one, all) ROW(opcode, FLOAT32, float32_##opcode)
-#define ROW_FLOAT64(opcode, T, one, all) ROW(opcode, FLOAT64, float64_##opcode)
+#define ROW_BOOL(opcode, T, one, all, keep, find) ROW(opcode, BOOL, bool_##opcode)
+#define ROW_INT32(opcode, T, one, all, keep, find) ROW(opcode, INT32, int32_##opcode)
+#define ROW_INT64(opcode, T, one, all, keep, find) ROW(opcode, INT64, int64_##opcode)
+#define ROW_FLOAT32(opcode, T, one, all, keep, find) ROW(opcode, FLOAT32, float32_##opcode)
+#define ROW_FLOAT64(opcode, T, one, all, keep, find) ROW(opcode, FLOAT64, float64_##opcode)
 
 cpu_fold_t CPU_LOOPS(fold)(uint16_t op, uint16_t type) {
   BOOLS(ROW_BOOL)
