@@ -7,8 +7,10 @@
 #include "kernel.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 enum { ROW_MAJOR = 101, AS_IS = 111, TRANSPOSED = 112 };
+enum { FEW = 3 }; /* so few rows are sooner multiplied one by one than packed */
 
 typedef void (*sgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k,
                          float alpha, const float* a, int lda, const float* b, int ldb, float beta,
@@ -17,9 +19,16 @@ typedef void (*dgemm_fn)(int order, int transpose_a, int transpose_b, int m, int
                          double alpha, const double* a, int lda, const double* b, int ldb,
                          double beta, double* c, int ldc);
 
+typedef void (*sgemv_fn)(int order, int transpose, int m, int n, float alpha, const float* a,
+                         int lda, const float* x, int x_step, float beta, float* y, int y_step);
+typedef void (*dgemv_fn)(int order, int transpose, int m, int n, double alpha, const double* a,
+                         int lda, const double* x, int x_step, double beta, double* y, int y_step);
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static sgemm_fn sgemm;
 static dgemm_fn dgemm;
+static sgemv_fn sgemv;
+static dgemv_fn dgemv;
 
 /* One thread each: the devices are the parallelism here, and a fork stays cheap. */
 static void load(void) {
@@ -32,12 +41,68 @@ static void load(void) {
   if (set_threads) ((void (*)(int))set_threads)(1);
   sgemm = (sgemm_fn)dlsym(library, "cblas_sgemm");
   dgemm = (dgemm_fn)dlsym(library, "cblas_dgemm");
+  sgemv = (sgemv_fn)dlsym(library, "cblas_sgemv");
+  dgemv = (dgemv_fn)dlsym(library, "cblas_dgemv");
 }
+
+/* ----------------------------------------------------------------------------- few rows -------- */
+
+/* A matrix of so many rows and columns. */
+typedef struct operand {
+  cpu_matrix_t matrix;
+  int32_t rows, columns;
+} operand_t;
+
+static operand_t turned(operand_t of) {
+  of.matrix.transposed = !of.matrix.transposed;
+  return (operand_t){of.matrix, of.columns, of.rows};
+}
+
+/* y = alpha * matrix * x + beta * y; steps are in elements. */
+static void multiply_row(int32_t dtype, const operand_t* by, double alpha, const char* x,
+                         int x_step, double beta, char* y, int y_step) {
+  const int turn = by->matrix.transposed ? TRANSPOSED : AS_IS;
+  const int m = by->matrix.transposed ? by->columns : by->rows;
+  const int n = by->matrix.transposed ? by->rows : by->columns;
+  const void *matrix = by->matrix.data, *in = x;
+  void* out = y;
+  if (dtype == TBK_FLOAT32)
+    sgemv(ROW_MAJOR, turn, m, n, (float)alpha, matrix, by->matrix.stride, in, x_step, (float)beta,
+          out, y_step);
+  else
+    dgemv(ROW_MAJOR, turn, m, n, alpha, matrix, by->matrix.stride, in, x_step, beta, out, y_step);
+}
+
+/* Each row of c is b, turned, times a row of a. Elements of a row of c are `step` apart, rows `next`. What c has is
+ * not read where beta is 0, which BLAS may multiply with. */
+static void multiply_rows(int32_t dtype, operand_t a, operand_t b, double alpha, double beta,
+                          char* c, int64_t step, int64_t next) {
+  const int64_t bytes = tbk_dtype_bytes(dtype);
+  const int64_t x_next = a.matrix.transposed ? 1 : a.matrix.stride;
+  const int x_step = a.matrix.transposed ? a.matrix.stride : 1;
+  const operand_t by = turned(b);
+  for (int32_t i = 0; i < a.rows; i++, c += next * bytes) {
+    for (int64_t j = 0; beta == 0 && j < b.columns; j++)
+      memset(c + j * step * bytes, 0, (size_t)bytes);
+    multiply_row(dtype, &by, alpha, a.matrix.data + i * x_next * bytes, x_step,
+                 beta == 0 ? 1 : beta, c, (int)step);
+  }
+}
+
+/* ----------------------------------------------------------------------------- products -------- */
 
 bool cpu_blas_gemm(int32_t dtype, int32_t m, int32_t n, int32_t k, double alpha, cpu_matrix_t a,
                    cpu_matrix_t b, double beta, cpu_matrix_t c) {
   pthread_once(&once, load);
-  if (!sgemm || !dgemm) return false;
+  if (!sgemm || !dgemm || !sgemv || !dgemv) return false;
+  const operand_t first = {a, m, k}, second = {b, k, n};
+  if (m <= FEW || n <= FEW) {
+    if (m <= FEW)
+      multiply_rows(dtype, first, second, alpha, beta, c.data, 1, c.stride);
+    else
+      multiply_rows(dtype, turned(second), turned(first), alpha, beta, c.data, c.stride, 1);
+    return true;
+  }
   const int ta = a.transposed ? TRANSPOSED : AS_IS, tb = b.transposed ? TRANSPOSED : AS_IS;
   const void *left = a.data, *right = b.data;
   void* out = c.data;

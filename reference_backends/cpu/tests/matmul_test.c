@@ -15,6 +15,8 @@ enum { OUT, A, B, OPERANDS, RANK = 3 };
 typedef struct product {
   session_tensor_t tensors[OPERANDS];
   int64_t batch, m, n, k;
+  bool shares_b, is_turned[OPERANDS]; /* columns go without gaps */
+  int64_t beta;                       /* of what the output has before, where it is not 0 */
 } product_t;
 
 static double number(const session_tensor_t* tensor, int64_t at) {
@@ -48,20 +50,22 @@ static void set_number(session_tensor_t* tensor, int64_t at, int64_t value) {
 }
 
 /* Tensors of small whole numbers. A stride of b is 0 where it is shared; behind the last matrix there is room for
- * one more. */
-static void open_product(session_t* session, product_t* p, int32_t dtype, bool shares_b) {
+ * one more. What the output has before is no number where it must not be read. */
+static void open_product(session_t* session, product_t* p, int32_t dtype) {
   const int64_t sizes[OPERANDS][RANK] = {
       {p->batch + 1, p->m, p->n}, {p->batch + 1, p->m, p->k}, {p->batch + 1, p->k, p->n}};
-  const int64_t strides[RANK] = {0, p->n, 1};
   uint64_t state = 3;
   for (int i = 0; i < OPERANDS; i++) {
     session_tensor_t* tensor = &p->tensors[i];
-    *tensor =
-        session_tensor(session, dtype, RANK, sizes[i], i == B && shares_b ? strides : NULL, 0);
+    const int64_t rows = sizes[i][1], columns = sizes[i][2];
+    const int64_t strides[RANK] = {i == B && p->shares_b ? 0 : rows * columns,
+                                   p->is_turned[i] ? 1 : columns, p->is_turned[i] ? rows : 1};
+    *tensor = session_tensor(session, dtype, RANK, sizes[i], strides, 0);
     tensor->sizes[0]--;
     tensor->tensor.sizes = tensor->sizes;
     tensor->tensor.strides = tensor->strides;
-    for (int64_t at = 0; i != OUT && at < session_count(tensor); at++)
+    memset(tensor->host, 0xff, tensor->bytes);
+    for (int64_t at = 0; (i != OUT || p->beta) && at < session_count(tensor); at++)
       set_number(tensor, at, (int64_t)(session_draw(&state) % 9) - 4);
   }
 }
@@ -82,6 +86,8 @@ static void launch(session_t* session, product_t* p, uint64_t shift) {
       .a = &p->tensors[A].tensor,
       .b = &p->tensors[B].tensor,
       .out = &p->tensors[OUT].tensor,
+      .c = p->beta ? &p->tensors[OUT].tensor : NULL,
+      .beta = {real ? TBK_SCALAR_DOUBLE : TBK_SCALAR_INT, p->beta, (double)p->beta, 0},
       .alpha = {real ? TBK_SCALAR_DOUBLE : TBK_SCALAR_INT, 2, 2, 0},
       .index_bits = 64};
   tbk_error_t error = {{0}};
@@ -99,12 +105,14 @@ static double sum(const product_t* p, int64_t place, int64_t i, int64_t j) {
   return total;
 }
 
-static void compare(const product_t* p) {
+static void compare(const product_t* p, const double* before) {
   int64_t at = 0;
   for (int64_t place = 0; place < p->batch; place++)
     for (int64_t i = 0; i < p->m; i++)
-      for (int64_t j = 0; j < p->n; j++)
-        CU_ASSERT_EQUAL(number(&p->tensors[OUT], at++), 2 * sum(p, place, i, j));
+      for (int64_t j = 0; j < p->n; j++, at++) {
+        const double added = p->beta ? (double)p->beta * before[at] : 0;
+        CU_ASSERT_EQUAL(number(&p->tensors[OUT], at), 2 * sum(p, place, i, j) + added);
+      }
 }
 
 static void close_product(session_t* session, product_t* p) {
@@ -112,33 +120,51 @@ static void close_product(session_t* session, product_t* p) {
     session_free(session, &p->tensors[i]);
 }
 
-static void run_all(int64_t batch, int64_t m, int64_t n, int64_t k, bool shares_b, bool is_odd) {
+static void run_all(product_t p, bool is_odd) {
   static const int32_t dtypes[] = {TBK_FLOAT32, TBK_FLOAT64, TBK_INT16};
   session_t session = session_open(NULL);
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-    product_t p = {.batch = batch, .m = m, .n = n, .k = k};
-    open_product(&session, &p, dtypes[i], shares_b);
+    open_product(&session, &p, dtypes[i]);
+    const int64_t count = session_count(&p.tensors[OUT]);
+    double* before = calloc((size_t)count, sizeof *before);
+    for (int64_t at = 0; at < count; at++)
+      before[at] = number(&p.tensors[OUT], at);
     launch(&session, &p, is_odd ? 1 : 0);
-    compare(&p);
+    compare(&p, before);
+    free(before);
     close_product(&session, &p);
   }
   session_close(&session);
 }
 
 static void elements_that_are_not_aligned(void) {
-  run_all(2, 19, 35, 17, false, true);
+  run_all((product_t){.batch = 2, .m = 19, .n = 35, .k = 17}, true);
 }
 
 static void batches_of_one_matrix(void) {
-  run_all(5, 7, 9, 11, true, false);
+  run_all((product_t){.batch = 5, .m = 7, .n = 9, .k = 11, .shares_b = true}, false);
 }
 
 static void batches_of_one_row(void) {
-  run_all(40, 1, 9, 11, true, false);
+  run_all((product_t){.batch = 40, .m = 1, .n = 9, .k = 11, .shares_b = true}, false);
 }
 
 static void more_than_a_tile(void) {
-  run_all(1, 300, 530, 600, false, false);
+  run_all((product_t){.batch = 1, .m = 300, .n = 530, .k = 600}, false);
+}
+
+/* Of so few, BLAS is asked for one after the other. */
+static void few_rows_or_columns(void) {
+  static const int64_t sizes[][2] = {{1, 1}, {1, 20}, {2, 20}, {3, 4}, {4, 3}, {20, 2}, {20, 1}};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (unsigned way = 0; way < 16; way++)
+      run_all((product_t){.batch = 1,
+                          .m = sizes[s][0],
+                          .n = sizes[s][1],
+                          .k = 33,
+                          .is_turned = {[OUT] = way & 1, [A] = way & 2, [B] = way & 4},
+                          .beta = way & 8 ? 3 : 0},
+              false);
 }
 
 const CU_TestInfo cpu_matmul_tests[] = {
@@ -146,5 +172,6 @@ const CU_TestInfo cpu_matmul_tests[] = {
     {"batches_of_one_matrix", batches_of_one_matrix},
     {"batches_of_one_row", batches_of_one_row},
     {"more_than_a_tile", more_than_a_tile},
+    {"few_rows_or_columns", few_rows_or_columns},
     CU_TEST_INFO_NULL,
 };
