@@ -154,8 +154,9 @@ vdev_status_t vdev_device_synchronize(vdev_device_t* device, int* out_code) {
   if (status != VDEV_CLOSED) {
     const uint64_t last = machine->ticket;
     vdev_device_demand(device, last);
-    while (vdev_device_pending(device, last))
-      vdev_wait(machine);
+    vdev_queue_t* queue;
+    while ((queue = vdev_device_behind(device, last)))
+      vdev_wait_for(queue, last);
     status = vdev_tell_fault(device, NULL, true, out_code);
   }
   vdev_unlock(machine);

@@ -34,6 +34,7 @@ typedef struct vdev_queue {
   STAILQ_HEAD(, vdev_work) pieces;
   vdev_work_t* running; /* NULL where nothing is */
   uint64_t demand;      /* somebody has asked for work up to this ticket */
+  uint64_t awaited;     /* the least ticket that somebody waits for alone; 0: nobody does */
   uint64_t id;
   uint64_t rank, ranked; /* seeded.c: its place in that era, counted from 1 */
   int refs;
@@ -98,6 +99,8 @@ bool vdev_queue_pending(const vdev_queue_t* queue, uint64_t ticket);
 /* Asks for what the pieces up to `ticket` wait for, too. */
 void vdev_queue_demand(vdev_queue_t* queue, uint64_t ticket);
 bool vdev_device_pending(const vdev_device_t* device, uint64_t ticket);
+/* Returns a queue of the device that is not complete up to `ticket`; NULL: all are. */
+vdev_queue_t* vdev_device_behind(const vdev_device_t* device, uint64_t ticket);
 void vdev_device_demand(vdev_device_t* device, uint64_t ticket);
 void vdev_wake_all(vdev_machine_t* machine);
 vdev_point_t* vdev_point_keep(vdev_point_t* point);
@@ -145,7 +148,8 @@ struct vdev_machine {
 
   pthread_mutex_t lock;
   pthread_cond_t done; /* something completed, ended or was closed */
-  unsigned waiting;    /* for `done` */
+  unsigned waiting;    /* for `done`, whatever it is */
+  unsigned patient;    /* for `done`, once what they wait for is complete */
   uint64_t ticket;
   uint64_t queue_count; /* ever made */
   LIST_HEAD(, vdev_queue) queues;
@@ -174,6 +178,9 @@ static inline void vdev_unlock(vdev_machine_t* machine) {
   pthread_mutex_unlock(&machine->lock);
 }
 void vdev_wait(vdev_machine_t* machine); /* for `done` */
+/* Waits until work of a queue up to `ticket` may be complete, or something other than work has happened: a thread
+ * that is woken by each piece of work takes the processor from it. */
+void vdev_wait_for(vdev_queue_t* queue, uint64_t ticket);
 void vdev_done(vdev_machine_t* machine);
 void vdev_asked(vdev_machine_t* machine); /* a query that found something pending */
 void vdev_pinned_free_all(vdev_machine_t* machine);

@@ -16,8 +16,18 @@ void vdev_wait(vdev_machine_t* machine) {
   machine->waiting--;
 }
 
+void vdev_wait_for(vdev_queue_t* queue, uint64_t ticket) {
+  vdev_machine_t* machine = queue->device->machine;
+  bool (*progress)(vdev_machine_t*) = machine->scheduler->progress;
+  if (progress && progress(machine)) return;
+  if (queue->awaited == 0 || ticket < queue->awaited) queue->awaited = ticket;
+  machine->patient++;
+  pthread_cond_wait(&machine->done, &machine->lock);
+  machine->patient--;
+}
+
 void vdev_done(vdev_machine_t* machine) {
-  if (machine->waiting > 0) pthread_cond_broadcast(&machine->done);
+  if (machine->waiting > 0 || machine->patient > 0) pthread_cond_broadcast(&machine->done);
 }
 
 void vdev_asked(vdev_machine_t* machine) {

@@ -106,7 +106,7 @@ void vdev_point_await(vdev_point_t* point) {
   vdev_point_keep(point);
   if (!point->done) vdev_queue_demand(point->queue, point->ticket);
   while (!point->done)
-    vdev_wait(point->machine);
+    vdev_wait_for(point->queue, point->ticket);
   vdev_point_unref(point);
 }
 

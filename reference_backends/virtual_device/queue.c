@@ -81,6 +81,13 @@ static void run_piece(vdev_machine_t* machine, vdev_work_t* work, bool runs) {
   vdev_lock(machine);
 }
 
+/* Wakes those who wait for any piece of work, or for this one as the last. */
+static void tell_done(vdev_queue_t* queue) {
+  const bool awaited = queue->awaited > 0 && !vdev_queue_pending(queue, queue->awaited);
+  if (awaited) queue->awaited = 0;
+  if (awaited || queue->device->machine->waiting > 0) vdev_done(queue->device->machine);
+}
+
 void vdev_queue_step(vdev_queue_t* queue) {
   vdev_work_t* work = STAILQ_FIRST(&queue->pieces);
   STAILQ_REMOVE_HEAD(&queue->pieces, entry);
@@ -92,7 +99,7 @@ void vdev_queue_step(vdev_queue_t* queue) {
   else
     free(work);
   queue->running = NULL;
-  vdev_done(queue->device->machine);
+  tell_done(queue);
   settle(queue);
 }
 
@@ -101,11 +108,15 @@ bool vdev_queue_pending(const vdev_queue_t* queue, uint64_t ticket) {
   return (queue->running && queue->running->ticket <= ticket) || (work && work->ticket <= ticket);
 }
 
-bool vdev_device_pending(const vdev_device_t* device, uint64_t ticket) {
-  const vdev_queue_t* queue;
+vdev_queue_t* vdev_device_behind(const vdev_device_t* device, uint64_t ticket) {
+  vdev_queue_t* queue;
   LIST_FOREACH(queue, &device->machine->queues, entry)
-  if (queue->device == device && vdev_queue_pending(queue, ticket)) return true;
-  return false;
+  if (queue->device == device && vdev_queue_pending(queue, ticket)) return queue;
+  return NULL;
+}
+
+bool vdev_device_pending(const vdev_device_t* device, uint64_t ticket) {
+  return vdev_device_behind(device, ticket) != NULL;
 }
 
 /* Tickets fall from a piece to what it waits for, so this ends. */

@@ -99,7 +99,7 @@ vdev_status_t vdev_stream_synchronize(vdev_stream_t* stream, int* out_code) {
     stream->refs++;
     vdev_queue_demand(stream->queue, last);
     while (stream->queue && vdev_queue_pending(stream->queue, last))
-      vdev_wait(machine);
+      vdev_wait_for(stream->queue, last);
     status = vdev_tell_fault(stream->device, stream, true, out_code);
     vdev_stream_unref(stream);
   }
