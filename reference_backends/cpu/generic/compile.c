@@ -12,6 +12,8 @@
 
 typedef struct value {
   bool live, uniform;
+  bool stays;       /* see code_step_t */
+  size_t reads;     /* by live instructions and as a result */
   size_t last_read; /* the instruction; SIZE_MAX: a result */
   int32_t buffer, step;
 } value_t;
@@ -33,6 +35,7 @@ static void find_live(compiler_t* compiler) {
   for (size_t i = 0; i < program->result_count; i++) {
     compiler->values[program->results[i]].live = true;
     compiler->values[program->results[i]].last_read = SIZE_MAX;
+    compiler->values[program->results[i]].reads++;
   }
   for (size_t i = program->instruction_count; i-- > 0;) {
     if (!compiler->values[i].live) continue;
@@ -41,6 +44,7 @@ static void find_live(compiler_t* compiler) {
       value_t* value = &compiler->values[operands[k]];
       if (!value->live) value->last_read = i;
       value->live = true;
+      value->reads++;
     }
   }
 }
@@ -58,19 +62,41 @@ static void find_uniform(compiler_t* compiler) {
   }
 }
 
+/* A direct loop has operands of the dtype that it gives. */
+static cpu_loop_t direct_of(const tbk_instruction_t* instruction) {
+  return instruction->operand_count == 2 ? cpu_direct_find(instruction->opcode, instruction->dtype)
+                                         : NULL;
+}
+
+/* Finds the loads that one instruction reads, once, by a direct loop. */
+static void find_stays(compiler_t* compiler) {
+  const tbk_program_t* program = compiler->program;
+  for (size_t i = 0; i < program->instruction_count; i++) {
+    if (!compiler->values[i].live || !direct_of(&program->instructions[i])) continue;
+    for (size_t k = 0; k < 2; k++) {
+      const size_t from = operands_of(compiler, i)[k];
+      const tbk_instruction_t* load = &program->instructions[from];
+      compiler->values[from].stays = load->opcode == TBK_OPCODE_LOAD &&
+                                     compiler->values[from].reads == 1 &&
+                                     program->inputs[load->slot].kind == TBK_INPUT_ALIGNED;
+    }
+  }
+}
+
 static int32_t take_buffer(compiler_t* compiler, bool uniform) {
   if (!uniform && compiler->idle_count) return compiler->idle[--compiler->idle_count];
   return (int32_t)compiler->code->buffer_count++;
 }
 
-/* Buffers of parameters are the caller's, those of uniform values are filled once. */
+/* Buffers of parameters are the caller's, those of uniform values are filled once, and those of loads that stay are
+ * not written by others. */
 static void give_buffers(compiler_t* compiler, size_t i) {
   const uint32_t* operands = operands_of(compiler, i);
   for (size_t k = 0; k < compiler->program->instructions[i].operand_count; k++) {
     value_t* value = &compiler->values[operands[k]];
     if (value->last_read != i || value->uniform) continue;
     value->last_read = SIZE_MAX; /* once, also where it is read twice here */
-    if ((size_t)value->buffer >= compiler->code->parameter_count)
+    if (!value->stays && (size_t)value->buffer >= compiler->code->parameter_count)
       compiler->idle[compiler->idle_count++] = value->buffer;
   }
 }
@@ -104,6 +130,8 @@ static void add_step(compiler_t* compiler, size_t i) {
   compiler->values[i].step = (int32_t)compiler->code->step_count - 1;
   step->out = take_buffer(compiler, compiler->values[i].uniform);
   compiler->values[i].buffer = step->out;
+  step->stays = compiler->values[i].stays;
+  step->direct = direct_of(instruction);
   if (step->in_count == 0 || step->opcode == TBK_OPCODE_LOAD) return;
   const uint16_t takes = compiler->program->instructions[operands[step->in_count - 1]].dtype;
   step->loop = cpu_loop_find(step->opcode, takes, step->dtype, step->slot);
@@ -140,6 +168,9 @@ static void add_results(compiler_t* compiler) {
     for (size_t k = 0; k < i; k++)
       if (program->results[k] == program->results[i]) code->own_result[i] = false;
   }
+  code->direct_result = code->result_count == 1 && code->own_result[0] && code->step_count > 0 &&
+                        code->result_steps[0] == (int32_t)code->step_count - 1 &&
+                        code->steps[code->step_count - 1].direct;
 }
 
 static code_t* new_code(const tbk_program_t* program) {
@@ -170,6 +201,7 @@ code_t* code_new(const tbk_program_t* program) {
     compiler->code = code;
     find_live(compiler);
     find_uniform(compiler);
+    find_stays(compiler);
     add_steps(compiler, true);
     code->uniform_count = code->step_count;
     add_steps(compiler, false);

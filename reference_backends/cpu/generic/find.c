@@ -36,6 +36,10 @@ cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16
   return loop ? loop : set->compare(opcode, takes);
 }
 
+cpu_loop_t cpu_direct_find(uint16_t opcode, uint16_t dtype) {
+  return loops()->direct(opcode, dtype);
+}
+
 cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype) {
   return loops()->fold(opcode, dtype);
 }

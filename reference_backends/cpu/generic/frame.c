@@ -14,7 +14,7 @@ size_t frame_buffer_bytes(size_t lanes) {
 }
 
 static size_t table_bytes(const code_t* code) {
-  return (code->buffer_count * sizeof(void*) + LINE - 1) / LINE * LINE;
+  return (2 * code->buffer_count * sizeof(void*) + LINE - 1) / LINE * LINE;
 }
 
 size_t frame_bytes(const code_t* code, size_t lanes) {
@@ -24,6 +24,7 @@ size_t frame_bytes(const code_t* code, size_t lanes) {
 
 char* frame_make(frame_t* frame, const code_t* code, size_t lanes, char* memory) {
   *frame = (frame_t){.code = code, .buffers = (void**)(void*)memory};
+  frame->loaded = (const void**)(void*)(frame->buffers + code->buffer_count);
   memory += table_bytes(code);
   for (size_t i = code->parameter_count; i < code->buffer_count; i++) {
     frame->buffers[i] = memory;
@@ -32,12 +33,36 @@ char* frame_make(frame_t* frame, const code_t* code, size_t lanes, char* memory)
   return memory;
 }
 
+/* A load that stays has its own buffer only where its elements do not lie side by side. */
+static void load(const frame_t* frame, const code_step_t* step, const tile_t* tile) {
+  const access_t* access = &frame->inputs[step->slot];
+  const void* place = step->stays ? tile_together(tile, access) : NULL;
+  frame->loaded[step->out] = place;
+  if (!place) tile_load(tile, access, frame->buffers[step->out]);
+}
+
+/* Runs a direct loop, whose operands may be loads that stay. */
+static void run_direct(const frame_t* frame, const code_step_t* step, const tile_t* tile,
+                       void* out) {
+  const void* in[2];
+  for (int32_t k = 0; k < 2; k++) {
+    const int32_t from = step->from[k];
+    const bool stays = from != CODE_NOWHERE && frame->code->steps[from].stays;
+    const void* place = stays ? frame->loaded[step->in[k]] : NULL;
+    in[k] = place ? place : frame->buffers[step->in[k]];
+  }
+  step->direct(out, in, frame_padded(tile->count));
+}
+
 void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* tile) {
   const void* in[SPACE_RANK];
   for (int32_t k = 0; k < step->in_count; k++)
     in[k] = frame->buffers[step->in[k]];
   void* out = frame->buffers[step->out];
-  const access_t* access;
+  if (step->direct) {
+    run_direct(frame, step, tile, out);
+    return;
+  }
   switch (step->opcode) {
     case TBK_OPCODE_CONSTANT:
       lanes_fill(out, step->immediate, tbk_dtype_bytes(step->dtype), tile->count);
@@ -55,11 +80,10 @@ void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* til
                                 : tile->linear + (tile->space->reversed ? -(int64_t)i : (int64_t)i);
       break;
     case TBK_OPCODE_LOAD:
-      access = &frame->inputs[step->slot];
-      if (access->own_rank < 0)
-        tile_load(tile, access, out);
+      if (frame->inputs[step->slot].own_rank < 0)
+        load(frame, step, tile);
       else
-        tile_gather(tile, access, step->bounds, in, out);
+        tile_gather(tile, &frame->inputs[step->slot], step->bounds, in, out);
       break;
     default:
       step->loop(out, in, frame_padded(tile->count));
@@ -93,12 +117,30 @@ static void run_by_table(const frame_t* frame, size_t i, const tile_t* tile) {
   }
 }
 
-void frame_run(const frame_t* frame, const tile_t* tile) {
-  for (size_t i = frame->code->uniform_count; i < frame->code->step_count; i++)
+/* Runs the steps that are not the same for all elements, up to `end`. */
+static void run_steps(const frame_t* frame, const tile_t* tile, size_t end) {
+  for (size_t i = frame->code->uniform_count; i < end; i++)
     if (frame->tables)
       run_by_table(frame, i, tile);
     else
       frame_step(frame, &frame->code->steps[i], tile);
+}
+
+void frame_run(const frame_t* frame, const tile_t* tile) {
+  run_steps(frame, tile, frame->code->step_count);
+}
+
+/* A step whose value is in tables has no operands to compute it of. */
+bool frame_has_direct_result(const frame_t* frame) {
+  const code_t* code = frame->code;
+  return code->direct_result &&
+         (!frame->tables || frame->tables->kinds[code->step_count - 1] == STEP_RUNS);
+}
+
+void frame_run_into(const frame_t* frame, const tile_t* tile, void* out) {
+  const size_t last = frame->code->step_count - 1;
+  run_steps(frame, tile, last);
+  run_direct(frame, &frame->code->steps[last], tile, out);
 }
 
 const void* frame_result(const frame_t* frame, size_t i) {

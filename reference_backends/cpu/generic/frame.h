@@ -27,6 +27,8 @@ typedef struct tile {
 void tile_seek(tile_t* tile, int64_t position);
 /* Returns where the first element lies. */
 char* tile_beginning(const tile_t* tile, const access_t* access);
+/* Returns where the elements lie side by side, in whole steps of lanes; NULL where they do not. */
+char* tile_together(const tile_t* tile, const access_t* access);
 /* Moves between a buffer and an operand of the space. */
 void tile_load(const tile_t* tile, const access_t* access, void* buffer);
 void tile_store(const tile_t* tile, const access_t* access, const void* buffer);
@@ -45,6 +47,7 @@ typedef struct frame {
   const access_t* inputs;
   const tables_t* tables; /* NULL: there are none */
   void** buffers;         /* those of parameters are set by whoever runs it */
+  const void** loaded;    /* by buffer: where a load that stays has its elements */
 } frame_t;
 
 /* Returns the size of one buffer, and of all that a frame needs. */
@@ -58,6 +61,10 @@ void frame_begin(frame_t* frame, const space_t* space, const access_t* inputs, s
 void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* tile);
 /* Computes one tile; the results lie in the code's buffers. */
 void frame_run(const frame_t* frame, const tile_t* tile);
+/* Returns whether the only result can be written where it belongs. */
+bool frame_has_direct_result(const frame_t* frame);
+/* Computes one tile of such a frame, whose result comes to `out`; whole steps of lanes. */
+void frame_run_into(const frame_t* frame, const tile_t* tile, void* out);
 const void* frame_result(const frame_t* frame, size_t i);
 /* Returns `count` rounded up to what loops take. */
 static inline size_t frame_padded(size_t count) {

@@ -14,6 +14,12 @@ static void compute_tile(const frame_t* frame, tile_t* tile, int64_t position, s
   tile_seek(tile, position);
   tile->linear = position;
   tile->count = count;
+  char* place =
+      frame_has_direct_result(frame) ? tile_together(tile, &tile->space->accesses[0]) : NULL;
+  if (place) {
+    frame_run_into(frame, tile, place);
+    return;
+  }
   frame_run(frame, tile);
   for (size_t i = 0; i < tile->space->output_count; i++)
     tile_store(tile, &tile->space->accesses[i], frame_result(frame, i));

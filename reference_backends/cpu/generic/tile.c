@@ -151,6 +151,14 @@ static rows_t find_rows(const tile_t* tile, const access_t* access) {
   return rows;
 }
 
+char* tile_together(const tile_t* tile, const access_t* access) {
+  if (tile->rank == 0 || tile->count % CPU_LANE_STEP) return NULL;
+  const rows_t rows = find_rows(tile, access);
+  if (rows.stride != access->element_bytes || rows.size - rows.begun < (int64_t)tile->count)
+    return NULL;
+  return tile_beginning(tile, access);
+}
+
 /* Returns the beginning of the next row, and moves `index` there, of the dimensions before. */
 static char* next_row(const tile_t* tile, const access_t* access, int32_t d, int64_t* index,
                       char* row) {

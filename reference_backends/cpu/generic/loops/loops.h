@@ -38,6 +38,7 @@ typedef struct cpu_loop_set {
   cpu_loop_t (*compare)(uint16_t opcode, uint16_t dtype);
   cpu_loop_t (*cast)(uint16_t from, uint16_t to);
   cpu_loop_t (*word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
+  cpu_loop_t (*direct)(uint16_t opcode, uint16_t dtype);
   cpu_fold_t (*fold)(uint16_t opcode, uint16_t dtype);
   cpu_move_t move;
 } cpu_loop_set_t;
@@ -45,6 +46,9 @@ extern const cpu_loop_set_t cpu_loops_plain, cpu_loops_avx2, cpu_loops_avx512;
 
 /* Returns the loop of an opcode: `takes` is the dtype of the last operand, `gives` of the value. */
 cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16_t slot);
+/* Returns a loop of the same opcode whose operands and output may lie in the memory of a device, and whose output
+ * may be an operand; NULL where there is no such thing. */
+cpu_loop_t cpu_direct_find(uint16_t opcode, uint16_t dtype);
 /* Returns what folds by this opcode; NULL where there is no such thing. */
 cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype);
 /* Returns how bytes are moved here. */
@@ -76,6 +80,7 @@ cpu_loop_t CPU_LOOPS(real)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(compare)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(cast)(uint16_t from, uint16_t to);
 cpu_loop_t CPU_LOOPS(word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
+cpu_loop_t CPU_LOOPS(direct)(uint16_t opcode, uint16_t dtype);
 cpu_fold_t CPU_LOOPS(fold)(uint16_t opcode, uint16_t dtype);
 void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes);
 
