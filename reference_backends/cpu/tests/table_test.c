@@ -147,8 +147,32 @@ static void values_of_coordinates_reach_their_lanes(void) {
   session_close(&session);
 }
 
+/* A result that is in a table has no operands in buffers: it cannot be made where the output lies. */
+static void results_come_from_tables(void) {
+  session_t session = session_open("");
+  tbk_program_t* program = session_program(
+      "program 1\nv0 = COORDINATE INT64 slot 0\nv1 = COORDINATE INT64 slot 1\n"
+      "v2 = CONSTANT INT64 bits 0x7\nv3 = REM_TRUNC INT64 v1 v2\nv4 = MUL INT64 v1 v2\n"
+      "v5 = ADD INT64 v4 v3\nresult 0 v5\n");
+  static const int64_t shapes[][2] = {{1, 4096}, {64, 64}, {4096, 1}, {33, 130}, {3, 5}};
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+    session_tensor_t out = session_tensor(&session, TBK_INT64, 2, shapes[s], NULL, 3);
+    CU_ASSERT_EQUAL(
+        session_pointwise(&session, program, (session_tensor_t*[]){&out, NULL}, NULL, NULL),
+        TBK_OK);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < session_count(&out); i++)
+      wrong += *(int64_t*)session_element(&out, i) != i % shapes[s][1] * 7 + i % shapes[s][1] % 7;
+    CU_ASSERT_EQUAL(wrong, 0);
+    session_free(&session, &out);
+  }
+  free(program);
+  session_close(&session);
+}
+
 const CU_TestInfo cpu_table_tests[] = {
     {"windows_keep_to_their_bounds", windows_keep_to_their_bounds},
     {"values_of_coordinates_reach_their_lanes", values_of_coordinates_reach_their_lanes},
+    {"results_come_from_tables", results_come_from_tables},
     CU_TEST_INFO_NULL,
 };
