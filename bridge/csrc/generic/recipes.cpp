@@ -66,7 +66,9 @@ class Maker : public RecipeMaker {
   const Reduction* both_extremes();
   const Reduction* indexed(bool is_max, bool has_value);
   const Reduction* deviations(Recipe recipe);
-  const Reduction* exponentials(bool is_log);
+  const Reduction* logarithm_of_exponentials();
+  const Reduction* exponentials();
+  const Reduction* scale();
   const Reduction* power();
   const Reduction* root_of_squares();
 
@@ -150,7 +152,6 @@ const Reduction* Maker::indexed(bool is_max, bool has_value) {
 const Reduction* Maker::deviations(Recipe recipe) {
   if (!is_real()) return nullptr;
   const Value divisor = number(0);
-  const Value epsilon = recipe == Recipe::kNormMean ? number(1) : Value{0};
   state(loaded_, 0);
   state(map_.apply(TBK_OPCODE_SUB, {loaded_, loaded_}), 0);  // NaN of an infinity
   state(map_.constant(1, at::kLong), 0);
@@ -174,13 +175,7 @@ const Reduction* Maker::deviations(Recipe recipe) {
   const Value both = op(TBK_OPCODE_ADD, squares, nothing);
   combine_.result(pick(b_is_empty, a_[1], pick(a_is_empty, b_[1], both)));
   combine_.result(count);
-  Value spread = finish_.apply(TBK_OPCODE_DIV, {end_[1], divisor});
-  if (recipe == Recipe::kNormMean) {
-    result(end_[0]);
-    spread = finish_.apply(TBK_OPCODE_SQRT, {finish_.apply(TBK_OPCODE_ADD, {spread, epsilon})});
-    result(finish_.apply(TBK_OPCODE_DIV, {finish_.constant(1, dtype_), spread}));
-    return intern();
-  }
+  const Value spread = finish_.apply(TBK_OPCODE_DIV, {end_[1], divisor});
   const bool is_root = recipe == Recipe::kStd || recipe == Recipe::kStdMean;
   result(is_root ? finish_.apply(TBK_OPCODE_SQRT, {spread}) : spread);
   if (recipe == Recipe::kVarMean || recipe == Recipe::kStdMean) {
@@ -194,7 +189,7 @@ const Reduction* Maker::deviations(Recipe recipe) {
 
 /// The greatest, and the sum of exponentials of the differences from it. An infinity less itself would
 /// be NaN: what is equal to the greatest keeps its sum.
-const Reduction* Maker::exponentials(bool is_log) {
+const Reduction* Maker::logarithm_of_exponentials() {
   if (!is_real()) return nullptr;
   state(loaded_, bits_in(dtype_, -kInfinity));
   state(one(), bits_in(dtype_, 0.0));
@@ -208,14 +203,25 @@ const Reduction* Maker::exponentials(bool is_log) {
   };
   combine_.result(most);
   combine_.result(combine_.apply(TBK_OPCODE_ADD, {scaled(a_), scaled(b_)}));
-  if (is_log) {
-    result(finish_.apply(TBK_OPCODE_ADD, {end_[0], finish_.apply(TBK_OPCODE_LOG, {end_[1]})}));
-  } else {
-    // PyTorch's sum is NaN where an infinity is the greatest.
-    const Value nothing = finish_.apply(TBK_OPCODE_SUB, {end_[0], end_[0]});
-    result(end_[0]);
-    result(finish_.apply(TBK_OPCODE_ADD, {end_[1], nothing}));
-  }
+  result(finish_.apply(TBK_OPCODE_ADD, {end_[0], finish_.apply(TBK_OPCODE_LOG, {end_[1]})}));
+  return intern();
+}
+
+const Reduction* Maker::exponentials() {
+  if (!is_real()) return nullptr;
+  const Value less = map_.apply(TBK_OPCODE_SUB, {loaded_, map_.input(dtype_)});
+  return folded(TBK_OPCODE_ADD, map_.apply(TBK_OPCODE_EXP, {less}), 0);
+}
+
+const Reduction* Maker::scale() {
+  if (!is_real()) return nullptr;
+  const Value divisor = number(0), epsilon = number(1);
+  const Value less = map_.apply(TBK_OPCODE_SUB, {loaded_, map_.input(dtype_)});
+  fold(TBK_OPCODE_ADD, map_.apply(TBK_OPCODE_MUL, {less, less}), 0);
+  const Value variance = finish_.apply(TBK_OPCODE_DIV, {end_[0], divisor});
+  const Value root =
+      finish_.apply(TBK_OPCODE_SQRT, {finish_.apply(TBK_OPCODE_ADD, {variance, epsilon})});
+  result(finish_.apply(TBK_OPCODE_DIV, {finish_.constant(1, dtype_), root}));
   return intern();
 }
 
@@ -272,11 +278,13 @@ const Reduction* Maker::make(Recipe recipe) {
     case Recipe::kStd:
     case Recipe::kVarMean:
     case Recipe::kStdMean:
-    case Recipe::kNormMean:
       return deviations(recipe);
+    case Recipe::kScale:
+      return scale();
     case Recipe::kLogSumExp:
-    case Recipe::kMaxSumExp:
-      return exponentials(recipe == Recipe::kLogSumExp);
+      return logarithm_of_exponentials();
+    case Recipe::kSumExp:
+      return exponentials();
     case Recipe::kNorm1:
       return folded(TBK_OPCODE_ADD, magnitude(), 0);
     case Recipe::kNorm2:

@@ -9,27 +9,27 @@ namespace tbk::generic {
 /// Names what a reduction computes. Values in brackets are its outputs; NaN stays, but for kNanSum and
 /// the ones of truth values, and of equal extremes the first counts.
 enum class Recipe : uint8_t {
-  kSum,        ///< [sum]; 0 of nothing
-  kNanSum,     ///< [sum of what is no NaN]
-  kProd,       ///< [product]; 1 of nothing
-  kMean,       ///< [sum / number 0]
-  kAny,        ///< [whether one is not 0]
-  kAll,        ///< [whether none is 0]
-  kCount,      ///< [how many are not 0]
-  kMax,        ///< [greatest]
-  kMin,        ///< [least]
-  kMinMax,     ///< [least, greatest]
-  kMaxIndex,   ///< [greatest, where], the place an INT64 in the inner space
-  kMinIndex,   ///< [least, where]
-  kArgMax,     ///< [where]
-  kArgMin,     ///< [where]
-  kVar,        ///< [squared deviations / number 0]
-  kStd,        ///< [its root]
-  kVarMean,    ///< [variance as above, mean]
-  kStdMean,    ///< [its root, mean]
-  kNormMean,   ///< [mean, 1 / root of (squared deviations / number 0 + number 1)]
+  kSum,       ///< [sum]; 0 of nothing
+  kNanSum,    ///< [sum of what is no NaN]
+  kProd,      ///< [product]; 1 of nothing
+  kMean,      ///< [sum / number 0]
+  kAny,       ///< [whether one is not 0]
+  kAll,       ///< [whether none is 0]
+  kCount,     ///< [how many are not 0]
+  kMax,       ///< [greatest]
+  kMin,       ///< [least]
+  kMinMax,    ///< [least, greatest]
+  kMaxIndex,  ///< [greatest, where], the place an INT64 in the inner space
+  kMinIndex,  ///< [least, where]
+  kArgMax,    ///< [where]
+  kArgMin,    ///< [where]
+  kVar,       ///< [squared deviations / number 0]
+  kStd,       ///< [its root]
+  kVarMean,   ///< [variance as above, mean]
+  kStdMean,   ///< [its root, mean]
+  kScale,     ///< [1 / root of (sum of squares of differences of two inputs / number 0 + number 1)]
   kLogSumExp,  ///< [logarithm of the sum of exponentials]
-  kMaxSumExp,  ///< [greatest, sum of exponentials of what is left when it is taken away]
+  kSumExp,     ///< [sum of exponentials of differences of two inputs]
   kNorm1,      ///< [sum of sizes]
   kNorm2,      ///< [root of the sum of squares]
   kNormMost,   ///< [greatest size]
@@ -40,7 +40,8 @@ enum class Recipe : uint8_t {
 
 /// Returns the reduction `recipe` of inputs of dtype `in`, which are cast to `as` before anything is
 /// computed, with values returned as `out`. The same address each time. NULL where it has no meaning
-/// for these dtypes. Numbers are of the dtype that `as` is computed in. Any thread.
+/// for these dtypes. Numbers are of the dtype that `as` is computed in, and so is what is taken away in a
+/// difference. Any thread.
 const Reduction* reduction_of(Recipe recipe, at::ScalarType in, at::ScalarType as,
                               at::ScalarType out);
 

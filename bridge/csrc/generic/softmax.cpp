@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
-// softmax and log_softmax, forward and backward: a reduction, then a program.
+// softmax and log_softmax, forward and backward: reductions of one state each, then a program.
 #include <ATen/MemoryOverlap.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/native/CPUFallback.h>
@@ -66,6 +66,20 @@ const Program* backward_program(at::ScalarType in, at::ScalarType out, bool is_l
   });
 }
 
+/// Computes the greatest of each row, and the sum of exponentials of what its elements are above it: NaN, as
+/// PyTorch's, where an infinity is the greatest. In two launches: one with both states would compute two
+/// exponentials wherever it combines.
+bool sum_exponentials(const at::Tensor& self, const Reduced& rows, const at::Tensor& most,
+                      const at::Tensor& sum) {
+  const at::ScalarType in = self.scalar_type(), computed = computed_in(in);
+  const Reduction* greatest = reduction_of(Recipe::kMax, in, in, computed);
+  const Reduction* total = reduction_of(Recipe::kSumExp, in, in, computed);
+  const at::Tensor taken = most.expand(self.sizes());
+  return greatest != nullptr && total != nullptr &&
+         run_reduction(*greatest, rows, {&most}, {&self}) &&
+         run_reduction(*total, rows, {&sum}, {&self, &taken});
+}
+
 bool softmax_into(const at::Tensor& self, int64_t dim, bool is_log, at::Tensor& out,
                   at::ScalarType dtype) {
   const auto mask = mask_of(self, dim);
@@ -79,9 +93,7 @@ bool softmax_into(const at::Tensor& self, int64_t dim, bool is_log, at::Tensor& 
   const at::DimVector sizes = reduced.sizes(/*keepdim=*/true);
   const at::Tensor most = empty_on(device, sizes, computed),
                    sum = empty_on(device, sizes, computed);
-  const Reduction* reduction = reduction_of(Recipe::kMaxSumExp, in, in, computed);
-  if (reduction == nullptr || !run_reduction(*reduction, reduced, {&most, &sum}, {&self}))
-    return false;
+  if (!sum_exponentials(self, reduced, most, sum)) return false;
   return run_program(*forward_program(in, dtype, is_log), out, {&self, &most, &sum});
 }
 
