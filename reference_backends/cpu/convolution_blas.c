@@ -19,7 +19,7 @@
  * input's channels have that are summed together, as far as one is not more. */
 enum { TILE_ELEMENTS = 1 << 18, LEAST_TILE = 16, SUM_ELEMENTS = 1 << 20 };
 /* So few filters of one channel are no product of matrices; an image of so many places is a product of its own. */
-enum { FEW_FILTERS = 4, MANY_PLACES = 128 };
+enum { FEW_FILTERS = 4, MANY_PLACES = 64 };
 /* What a tile needs of the input is copied where that is at most so many times what the patches of one channel are. */
 enum { STAGED_MOST = 2 };
 
