@@ -274,9 +274,7 @@ def main() -> int:
     torch.set_num_threads(arguments.threads)
     torch.backends.mkldnn.set_flags(_enabled=False)  # the backend has no oneDNN either
     told = []
-    print(
-        f"2^20 float32, {arguments.threads} thread(s); ratio to PyTorch's CPU, median (quartiles)"
-    )
+    print(f"float32, {arguments.threads} thread(s); ratio to PyTorch's CPU, median (quartiles)")
     for row in rows(Backend(arguments.library)):
         if arguments.case not in row.name:
             continue
