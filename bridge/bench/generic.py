@@ -96,6 +96,30 @@ Reduction = structure(
     ("identity", POINTER),
     ("flags", UINT64),
 )
+Scalar = structure(
+    "Scalar",
+    ("kind", INT64),
+    ("integer", INT64),
+    ("real", ctypes.c_double),
+    ("imaginary", ctypes.c_double),
+)
+Product = structure(
+    "Product",
+    ("struct_size", SIZE),
+    *((name, POINTER) for name in ("a", "b", "c", "out")),
+    ("alpha", Scalar),
+    ("beta", Scalar),
+    ("index_bits", INT64),
+)
+Convolution = structure(
+    "Convolution",
+    ("struct_size", SIZE),
+    ("mode", INT64),
+    *((name, POINTER) for name in ("input", "weight", "output", "bias")),
+    *((name, POINTER) for name in ("stride", "padding", "dilation")),
+    ("groups", INT64),
+    ("index_bits", INT64),
+)
 KEPT: list[object] = []  # what the structs point to lives as long as the process
 
 
@@ -148,7 +172,7 @@ def program(inputs: int, parameters: int, lines: Sequence[str], results: Sequenc
 
 
 class Backend:
-    """A backend that is open: its device 0, and the two generic kernels."""
+    """A backend that is open: its device 0, and generic kernels."""
 
     def __init__(self, library: Path) -> None:
         host = structure(
@@ -175,7 +199,7 @@ class Backend:
             name: ctypes.cast(
                 find(self.instance, 0, f"tbk::{name}".encode(), 1), ctypes.POINTER(POINTER)
             )
-            for name in ("pointwise", "reduce")
+            for name in ("pointwise", "reduce", "matmul", "convolution")
         }
 
     def call(self, function: int, *arguments: object) -> None:
@@ -184,10 +208,15 @@ class Backend:
         if ctypes.CFUNCTYPE(INT32)(function)(self.instance, *words):
             raise SystemExit(error.value.decode())
 
+    def memory(self, size: int) -> ctypes.c_uint64:
+        memory = UINT64()
+        self.call(self.core[6], 0, UINT64(size), ctypes.byref(memory), None)
+        return memory
+
     def tensor(self, like: torch.Tensor, upload: bool = True) -> ctypes.Structure:
         """Returns a tensor of the device with the sizes, strides and values of this one."""
-        memory, size = UINT64(), like.numel() * like.element_size()
-        self.call(self.core[6], 0, UINT64(size), ctypes.byref(memory), None)
+        size = like.numel() * like.element_size()
+        memory = self.memory(size)
         made = sized(
             Tensor,
             memory=memory.value,
@@ -217,7 +246,7 @@ class Backend:
         inputs: Sequence[ctypes.Structure],
         inner: Sequence[int] = (),
     ) -> Callable[[], None]:
-        """Returns a call that computes on the thread that makes it."""
+        """Returns a call of a kernel that takes a program."""
         operands = sized(
             OperandSet,
             outputs=array(POINTER, [address(tensor) for tensor in outputs]),
@@ -234,6 +263,10 @@ class Backend:
                 index_bits=64,
             )
         )
+        return self.plan(name, arguments)
+
+    def plan(self, name: str, arguments: int) -> Callable[[], None]:
+        """Returns a call that computes on the thread that makes it."""
         kernel, plan, bytes_needed = self.kernels[name], POINTER(), UINT64()
         self.call(
             kernel[2], 0, kernel, POINTER(arguments), ctypes.byref(plan),
@@ -243,9 +276,10 @@ class Backend:
             INT32, POINTER, INT32, POINTER, POINTER, UINT64, UINT64, POINTER, POINTER
         )(kernel[3])
         instance = self.instance
+        workspace = self.memory(bytes_needed.value).value if bytes_needed.value else 0
 
         def go() -> None:
-            if run(instance, 0, plan, arguments, 0, 0, None, None):
+            if run(instance, 0, plan, arguments, workspace, 0, None, None):
                 raise SystemExit(f"{name} refused its plan")
 
         return go

@@ -17,9 +17,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from generic import INT64, UINT64, Backend, Reduction, Tensor, address, array, program, sized
+from generic import (
+    INT64,
+    UINT64,
+    Backend,
+    Convolution,
+    Product,
+    Reduction,
+    Scalar,
+    Tensor,
+    address,
+    array,
+    program,
+    sized,
+)
 
 ELEMENTS = 1 << 20
+REAL = 1  # the kind of a scalar that is a double
 
 
 @dataclass
@@ -116,6 +130,65 @@ def softmax_row(backend: Backend, x: torch.Tensor, most: float) -> Row:
     return Row(f"softmax of {rows} rows", ours, theirs, lambda: backend.read(out, x), most)
 
 
+def product_row(backend: Backend, size: int, most: float) -> Row:
+    a, b = (torch.randn(size, size) for _ in range(2))
+    out = backend.tensor(a, upload=False)
+    made = sized(
+        Product,
+        a=address(backend.tensor(a)),
+        b=address(backend.tensor(b)),
+        out=address(out),
+        alpha=Scalar(kind=REAL, real=1.0),
+        index_bits=64,
+    )
+    ours = backend.plan("matmul", address(made))
+    return Row(f"matmul {size}", ours, lambda: a @ b, lambda: backend.read(out, a), most)
+
+
+def convolution_rows(backend: Backend, what: str, x: torch.Tensor, taps: int) -> list[Row]:
+    """A convolution of as many filters as channels, "same", and both gradients."""
+    padding = [taps // 2] * 2
+    weight, y = torch.randn(x.shape[1], x.shape[1], taps, taps) / taps, torch.randn_like(x)
+    given = [y, x, weight]
+
+    def row(mode: int) -> Row:
+        tensors = [backend.tensor(each) for each in given]
+        made = sized(
+            Convolution,
+            mode=mode,
+            output=address(tensors[0]),
+            input=address(tensors[1]),
+            weight=address(tensors[2]),
+            stride=array(INT64, [1, 1]),
+            padding=array(INT64, padding),
+            dilation=array(INT64, [1, 1]),
+            groups=1,
+            index_bits=64,
+        )
+
+        def theirs() -> torch.Tensor:
+            if mode == 0:
+                return torch.conv2d(x, weight, padding=padding)
+            mask = [mode == 1, mode == 2, False]
+            return torch.ops.aten.convolution_backward(
+                y, x, weight, None, [1, 1], padding, [1, 1], False, [0, 0], 1, mask
+            )[mode - 1]
+
+        ours = backend.plan("convolution", address(made))
+        name = f"{what}{('', ', by input', ', by weight')[mode]}"
+        return Row(name, ours, theirs, lambda: backend.read(tensors[mode], given[mode]), 3.0)
+
+    return [row(mode) for mode in range(3)]
+
+
+def convolutions(backend: Backend) -> list[Row]:
+    return [
+        *convolution_rows(backend, "3x3", torch.randn(2, 64, 32, 32), 3),
+        *convolution_rows(backend, "3x3 of 4x4", torch.randn(2, 128, 4, 4), 3),
+        *convolution_rows(backend, "1x1", torch.randn(2, 128, 32, 32), 1),
+    ]
+
+
 def rows(backend: Backend) -> list[Row]:
     torch.manual_seed(1)
     a, b, c = (torch.randn(ELEMENTS) for _ in range(3))
@@ -166,6 +239,8 @@ def rows(backend: Backend) -> list[Row]:
         reduce_row(backend, "sum of columns", SUM, square, [0], lambda: square.sum(0), 1.5),
         reduce_row(backend, "max of rows", MAX, square, [1], lambda: square.amax(1), 1.5),
         softmax_row(backend, square, 2.0),
+        product_row(backend, 512, 1.2),
+        *convolutions(backend),
     ]  # fmt: skip
 
 
@@ -193,14 +268,16 @@ def main() -> int:
     parser.add_argument("library", type=Path)
     parser.add_argument("--rounds", type=int, default=101)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--case", default="", help="only rows whose name has this in it")
     parser.add_argument("--output", type=Path, help="write the figures as JSON")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    torch.backends.mkldnn.set_flags(_enabled=False)  # the backend has no oneDNN either
     told = []
-    print(
-        f"2^20 float32, {arguments.threads} thread(s); ratio to PyTorch's CPU, median (quartiles)"
-    )
+    print(f"float32, {arguments.threads} thread(s); ratio to PyTorch's CPU, median (quartiles)")
     for row in rows(Backend(arguments.library)):
+        if arguments.case not in row.name:
+            continue
         measure(row, arguments.rounds)
         low, middle, high = statistics.quantiles(row.ratios, n=4)
         us = statistics.median(row.seconds) * 1e6

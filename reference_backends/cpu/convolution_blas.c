@@ -7,25 +7,21 @@
  *
  *   panel = weight * patches,  patches = weight' * panel,  weight = sum of panel * patches'
  *
- * are the three modes. FLOAT16 and BFLOAT16 become FLOAT32 in between. Buffers hold a tile, the weight of a
- * group, and channels of the input while they are summed: their size does not grow with the number of images.
+ * are the three modes. FLOAT16 and BFLOAT16 become FLOAT32 in between. What BLAS cannot have where it lies is in
+ * buffers, which hold a tile, what it needs of the input, the weight of a group, and channels of the input while they
+ * are summed: their size does not grow with the number of images.
  */
 #include <limits.h>
-#include <math.h>
 
-#include "convolution.h"
-#include "generic/loops/loops.h"
+#include "convolution_matrix.h"
 
 /* Elements that patches and panel of a tile have, as far as one tile is not less than LEAST_TILE; and that the
  * input's channels have that are summed together, as far as one is not more. */
-enum { TILE_ELEMENTS = 1 << 18, LEAST_TILE = 16, SUM_ELEMENTS = 1 << 20, ALIGNMENT = 64 };
-/* So few filters of one channel are no product of matrices. */
-enum { FEW_FILTERS = 4 };
-
-typedef struct buffers {
-  void *weight, *patches, *panel, *sums;
-  void* narrow; /* NULL where the tensors have the dtype of the buffers */
-} buffers_t;
+enum { TILE_ELEMENTS = 1 << 18, LEAST_TILE = 16, SUM_ELEMENTS = 1 << 20 };
+/* So few filters of one channel are no product of matrices; an image of so many places is a product of its own. */
+enum { FEW_FILTERS = 4, MANY_PLACES = 64 };
+/* What a tile needs of the input is copied where that is at most so many times what the patches of one channel are. */
+enum { STAGED_MOST = 2 };
 
 static int64_t min(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -33,40 +29,6 @@ static int64_t min(int64_t a, int64_t b) {
 
 static int64_t max(int64_t a, int64_t b) {
   return a > b ? a : b;
-}
-
-static int64_t depth(const cpu_convolution_t* one) {
-  return one->channels * one->taps;
-}
-
-static bool is_narrow(const cpu_convolution_t* one) {
-  return one->computed != one->input.dtype;
-}
-
-/* ----------------------------------------------------------------------------- buffers --------- */
-
-/* Takes `count` elements, and what a loop may write behind them, off the workspace. */
-static void* take(char* workspace, uint64_t* used, int64_t count, int64_t element_bytes) {
-  const uint64_t bytes = (uint64_t)((count + CPU_LANE_STEP) * element_bytes);
-  void* taken = workspace ? workspace + *used : NULL;
-  *used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-  return taken;
-}
-
-static uint64_t divide(const cpu_convolution_t* one, char* workspace, buffers_t* out) {
-  const int64_t bytes = tbk_dtype_bytes(one->computed);
-  const int64_t weight = one->filters * depth(one);
-  const int64_t patches = one->by_planes ? 0 : depth(one) * one->tile;
-  const int64_t panel = one->filters * one->tile, sums = one->block * one->input_places;
-  uint64_t used = 0;
-  out->weight = take(workspace, &used, weight, bytes);
-  out->patches = take(workspace, &used, patches, bytes);
-  out->panel = take(workspace, &used, panel, bytes);
-  out->sums = take(workspace, &used, sums, bytes);
-  out->narrow = NULL;
-  if (is_narrow(one))
-    out->narrow = take(workspace, &used, max(max(weight, patches), max(panel, sums)), 2);
-  return used;
 }
 
 static int32_t computed_in(int32_t dtype) {
@@ -77,83 +39,31 @@ static int32_t computed_in(int32_t dtype) {
 /* What has no product at all, or sizes that BLAS cannot count, is left to the loop. */
 static bool serves(const cpu_convolution_t* one) {
   const bool has_products = one->input.count > 0 && one->weight.count > 0 && one->output.count > 0;
-  return one->computed >= 0 && has_products && depth(one) <= INT_MAX / 2 &&
+  return one->computed >= 0 && has_products && cpu_depth(one) <= INT_MAX / 2 &&
          one->filters <= INT_MAX / 2 && one->weight.count / one->groups <= INT_MAX;
 }
 
+/* Images whose places are one tile. */
+static int64_t most_images(const cpu_convolution_t* one) {
+  if (one->by_planes || one->output_places >= MANY_PLACES) return 1;
+  if (one->mode != TBK_CONVOLUTION_INPUT) return one->images;
+  return SUM_ELEMENTS / max(one->channels * one->input_places, 1);
+}
+
 uint64_t cpu_convolution_plan(cpu_convolution_t* one) {
-  buffers_t none;
+  cpu_buffers_t none;
   one->computed = computed_in(one->input.dtype);
   if (!serves(one)) return 0;
-  one->tile = min(max(TILE_ELEMENTS / (depth(one) + one->filters), LEAST_TILE), one->output_places);
-  if (one->mode == TBK_CONVOLUTION_INPUT)
-    one->block = min(max(SUM_ELEMENTS / one->input_places, 1), one->channels);
   one->by_planes = one->channels == 1 && one->filters <= FEW_FILTERS;
+  cpu_boxes_plan(one, max(TILE_ELEMENTS / (cpu_depth(one) + one->filters), LEAST_TILE),
+                 most_images(one));
+  cpu_matrices_plan(one);
+  if (one->mode == TBK_CONVOLUTION_INPUT && !one->lies_patches)
+    one->block = min(max(SUM_ELEMENTS / one->input_places, 1), one->channels);
   if (one->by_planes) one->block = 1;
-  return divide(one, NULL, &none);
-}
-
-/* ----------------------------------------------------------------------------- elements -------- */
-
-static void cast(int32_t from, int32_t to, const void* in, void* out, int64_t count) {
-  const cpu_loop_t loop = cpu_loop_find(TBK_OPCODE_CAST, (uint16_t)from, (uint16_t)to, 0);
-  loop(out, &in, ((size_t)count + CPU_LANE_STEP - 1) / CPU_LANE_STEP * CPU_LANE_STEP);
-}
-
-/* Where a matrix lies as the tensor has it. */
-static void* raw(const buffers_t* b, void* matrix) {
-  return b->narrow ? b->narrow : matrix;
-}
-
-static void widen(const cpu_convolution_t* one, const buffers_t* b, void* matrix, int64_t count) {
-  if (b->narrow) cast(one->input.dtype, one->computed, b->narrow, matrix, count);
-}
-
-static void narrow(const cpu_convolution_t* one, const buffers_t* b, const void* matrix,
-                   int64_t count) {
-  if (b->narrow) cast(one->computed, one->input.dtype, matrix, b->narrow, count);
-}
-
-static void fill(int32_t dtype, void* matrix, int64_t begin, int64_t count, double value) {
-  for (int64_t i = begin; i < begin + count; i++)
-    if (dtype == TBK_FLOAT64)
-      ((double*)matrix)[i] = value;
-    else
-      ((float*)matrix)[i] = (float)value;
-}
-
-static bool are_finite(int32_t dtype, const void* matrix, int64_t count) {
-  bool finite = true;
-  for (int64_t i = 0; i < count; i++)
-    finite &= dtype == TBK_FLOAT64 ? isfinite(((const double*)matrix)[i]) != 0
-                                   : isfinite(((const float*)matrix)[i]) != 0;
-  return finite;
-}
-
-/* Padding is a 0 in a product of matrices, and makes NaN of what is not finite. */
-static bool is_harmed(const cpu_convolution_t* one, const void* matrix, int64_t count) {
-  return one->meets_padding && !are_finite(one->computed, matrix, count);
-}
-
-static void load_weight(const cpu_convolution_t* one, int64_t group, const buffers_t* b) {
-  cpu_weight_move(one, group, raw(b, b->weight), CPU_LOAD);
-  widen(one, b, b->weight, one->filters * depth(one));
-}
-
-static void load_patches(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,
-                         int64_t count, const buffers_t* b) {
-  cpu_patches_load(one, image, group, begin, count, raw(b, b->patches));
-  widen(one, b, b->patches, depth(one) * count);
-}
-
-static void load_panel(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,
-                       int64_t count, const buffers_t* b) {
-  cpu_panel_move(one, image, group, begin, count, raw(b, b->panel), CPU_LOAD);
-  widen(one, b, b->panel, one->filters * count);
-}
-
-static cpu_matrix_t matrix(void* data, int64_t stride, bool transposed) {
-  return (cpu_matrix_t){data, (int32_t)stride, transposed};
+  one->stages = one->mode != TBK_CONVOLUTION_INPUT && !one->by_planes && one->taps > 1 &&
+                cpu_staged_places(one) / STAGED_MOST <= one->taps * cpu_tile_places(one);
+  return cpu_buffers_divide(one, NULL, &none);
 }
 
 /* c = a * b + beta * c */
@@ -164,143 +74,160 @@ static bool multiply(const cpu_convolution_t* one, int64_t m, int64_t n, int64_t
 
 /* ----------------------------------------------------------------------------- modes ----------- */
 
-static bool make_panel(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,
-                       int64_t count, const buffers_t* b) {
-  const int64_t filters = one->filters;
-  load_patches(one, image, group, begin, count, b);
-  for (int64_t f = 0; f < filters; f++)
-    fill(one->computed, b->panel, f * count, count,
-         cpu_convolution_bias(one, group * filters + f).real);
-  if (!multiply(one, filters, count, depth(one), matrix(b->weight, depth(one), false),
-                matrix(b->patches, count, false), 1, matrix(b->panel, count, false)))
+static bool make_panel(const cpu_convolution_t* one, int64_t group, const cpu_box_t* box,
+                       cpu_matrix_t weight, const cpu_buffers_t* b) {
+  const int64_t filters = one->filters, count = cpu_box_places(box);
+  const cpu_matrix_t patches = cpu_patches_make(one, group, box, b);
+  const cpu_matrix_t panel = cpu_panel_find(one, group, box, b);
+  const double beta =
+      cpu_matrix_begin(one, panel, one->lies_panel, group * filters, filters, count);
+  if (!multiply(one, filters, count, cpu_depth(one), weight, patches, beta, panel)) return false;
+  cpu_panel_store(one, group, box, b);
+  return true;
+}
+
+static bool make_output(const cpu_convolution_t* one, int64_t group, const cpu_buffers_t* b) {
+  const cpu_matrix_t weight = cpu_weight_load(one, group, b);
+  if (cpu_matrix_is_harmed(one, weight, one->lies_weight, one->filters, cpu_depth(one)))
     return false;
-  narrow(one, b, b->panel, filters * count);
-  cpu_panel_move(one, image, group, begin, count, raw(b, b->panel), CPU_STORE);
-  return true;
-}
-
-static bool make_output(const cpu_convolution_t* one, int64_t group, const buffers_t* b) {
-  load_weight(one, group, b);
-  if (is_harmed(one, b->weight, one->filters * depth(one))) return false;
-  for (int64_t n = 0; n < one->images; n++)
-    for (int64_t begin = 0; begin < one->output_places; begin += one->tile)
-      if (!make_panel(one, n, group, begin, min(one->tile, one->output_places - begin), b))
-        return false;
-  return true;
-}
-
-/* Channels of the group from `first` on. */
-static bool make_channels(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t first,
-                          int64_t channels, const buffers_t* b) {
-  const int64_t places = one->input_places, channel = group * one->channels + first;
-  char* weight = (char*)b->weight + first * one->taps * tbk_dtype_bytes(one->computed);
-  for (int64_t c = 0; c < channels; c++)
-    fill(one->computed, b->sums, c * places, places, cpu_convolution_bias(one, channel + c).real);
-  for (int64_t begin = 0; begin < one->output_places; begin += one->tile) {
-    const int64_t count = min(one->tile, one->output_places - begin);
-    load_panel(one, image, group, begin, count, b);
-    if (!multiply(one, channels * one->taps, count, one->filters, matrix(weight, depth(one), true),
-                  matrix(b->panel, count, false), 0, matrix(b->patches, count, false)))
-      return false;
-    cpu_patches_add(one, channels, begin, count, b->patches, b->sums);
+  for (int64_t n = 0; n < one->images; n += one->tile[0]) {
+    cpu_box_t box = cpu_box_first(one, n);
+    do
+      if (!make_panel(one, group, &box, weight, b)) return false;
+    while (cpu_box_next(one, &box));
   }
-  narrow(one, b, b->sums, channels * places);
-  cpu_channels_move(one, image, channel, channels, raw(b, b->sums), CPU_STORE);
   return true;
 }
 
-static bool make_input(const cpu_convolution_t* one, int64_t group, const buffers_t* b) {
-  load_weight(one, group, b);
-  for (int64_t n = 0; n < one->images; n++)
-    for (int64_t first = 0; first < one->channels; first += one->block)
-      if (!make_channels(one, n, group, first, min(one->block, one->channels - first), b))
+/* Channels of the group from `first` on, whose rows of the weight these are. */
+static bool make_channels(const cpu_convolution_t* one, int64_t group, cpu_box_t box, int64_t first,
+                          int64_t channels, cpu_matrix_t weight, const cpu_buffers_t* b) {
+  const int64_t channel = group * one->channels + first;
+  cpu_sums_begin(one, box.images, channel, channels, b);
+  weight.data += first * one->taps * tbk_dtype_bytes(one->computed);
+  do {
+    const int64_t count = cpu_box_places(&box);
+    const cpu_matrix_t panel = cpu_panel_load(one, group, &box, b);
+    if (!multiply(one, channels * one->taps, count, one->filters, weight, panel, 0,
+                  cpu_matrix(b->patches, count)))
+      return false;
+    cpu_patches_add(one, channels, &box, b->patches, b->sums);
+  } while (cpu_box_next(one, &box));
+  cpu_sums_store(one, box.image, box.images, channel, channels, b);
+  return true;
+}
+
+/* The same where patches are the input itself. */
+static bool make_places(const cpu_convolution_t* one, int64_t group, cpu_box_t box,
+                        cpu_matrix_t weight, const cpu_buffers_t* b) {
+  const int64_t channels = one->channels;
+  do {
+    const cpu_matrix_t panel = cpu_panel_load(one, group, &box, b);
+    const cpu_matrix_t patches = cpu_patches_lie(one, group, &box);
+    const double beta =
+        cpu_matrix_begin(one, patches, true, group * channels, channels, box.places);
+    if (!multiply(one, channels, box.places, one->filters, weight, panel, beta, patches))
+      return false;
+  } while (cpu_box_next(one, &box));
+  return true;
+}
+
+static bool make_input(const cpu_convolution_t* one, int64_t group, const cpu_buffers_t* b) {
+  cpu_matrix_t weight = cpu_weight_load(one, group, b);
+  weight.transposed = true;
+  for (int64_t n = 0; n < one->images; n += one->tile[0]) {
+    const cpu_box_t box = cpu_box_first(one, n);
+    if (one->lies_patches && !make_places(one, group, box, weight, b)) return false;
+    for (int64_t first = 0; !one->lies_patches && first < one->channels; first += one->block)
+      if (!make_channels(one, group, box, first, min(one->block, one->channels - first), weight, b))
         return false;
+  }
   return true;
 }
 
-static bool add_weight(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,
-                       int64_t count, const buffers_t* b) {
-  load_panel(one, image, group, begin, count, b);
-  if (is_harmed(one, b->panel, one->filters * count)) return false;
-  load_patches(one, image, group, begin, count, b);
-  return multiply(one, one->filters, depth(one), count, matrix(b->panel, count, false),
-                  matrix(b->patches, count, true), 1, matrix(b->weight, depth(one), false));
+static bool add_weight(const cpu_convolution_t* one, int64_t group, const cpu_box_t* box,
+                       double beta, const cpu_buffers_t* b) {
+  const int64_t count = cpu_box_places(box);
+  const cpu_matrix_t panel = cpu_panel_load(one, group, box, b);
+  if (cpu_matrix_is_harmed(one, panel, one->lies_panel, one->filters, count)) return false;
+  cpu_matrix_t patches = cpu_patches_make(one, group, box, b);
+  patches.transposed = true;
+  return multiply(one, one->filters, cpu_depth(one), count, panel, patches, beta,
+                  cpu_weight_find(one, group, b));
 }
 
-static bool make_weight(const cpu_convolution_t* one, int64_t group, const buffers_t* b) {
-  const int64_t count = one->filters * depth(one);
-  fill(one->computed, b->weight, 0, count, 0);
-  for (int64_t n = 0; n < one->images; n++)
-    for (int64_t begin = 0; begin < one->output_places; begin += one->tile)
-      if (!add_weight(one, n, group, begin, min(one->tile, one->output_places - begin), b))
-        return false;
-  narrow(one, b, b->weight, count);
-  cpu_weight_move(one, group, raw(b, b->weight), CPU_STORE);
+static bool make_weight(const cpu_convolution_t* one, int64_t group, const cpu_buffers_t* b) {
+  double beta = 0;
+  for (int64_t n = 0; n < one->images; n += one->tile[0]) {
+    cpu_box_t box = cpu_box_first(one, n);
+    do {
+      if (!add_weight(one, group, &box, beta, b)) return false;
+      beta = 1;
+    } while (cpu_box_next(one, &box));
+  }
+  cpu_weight_store(one, group, b);
   return true;
 }
+
+/* ----------------------------------------------------------------------------- planes ---------- */
 
 /* Adds the products of all filters and taps for some places of the output. */
-static void add_planes(const cpu_convolution_t* one, int64_t begin, int64_t count,
-                       const buffers_t* b) {
+static void add_planes(const cpu_convolution_t* one, const cpu_box_t* box, const cpu_buffers_t* b) {
   const int64_t bytes = tbk_dtype_bytes(one->computed);
   char *weight = b->weight, *panel = b->panel;
-  for (int64_t f = 0; f < one->filters; f++, panel += count * bytes) {
+  for (int64_t f = 0; f < one->filters; f++, panel += box->places * bytes) {
     int64_t tap[CPU_SPATIAL] = {0};
     do {
-      cpu_plane_add(one, one->computed, tap, begin, count, b->sums, panel, weight);
+      cpu_plane_add(one, one->computed, box, tap, b->sums, panel, weight);
       weight += bytes;
     } while (cpu_next_index(tap, one->weight.sizes + 2, CPU_SPATIAL));
   }
 }
 
-static void make_tile(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,
-                      int64_t count, const buffers_t* b) {
-  const int64_t filters = one->filters;
+static void make_tile(const cpu_convolution_t* one, int64_t group, const cpu_box_t* box,
+                      const cpu_buffers_t* b) {
+  const int64_t filters = one->filters, count = box->places;
   const bool written = one->mode == TBK_CONVOLUTION_OUTPUT;
-  if (!written) load_panel(one, image, group, begin, count, b);
+  if (!written) cpu_panel_load(one, group, box, b);
   for (int64_t f = 0; written && f < filters; f++)
-    fill(one->computed, b->panel, f * count, count,
-         cpu_convolution_bias(one, group * filters + f).real);
-  add_planes(one, begin, count, b);
+    cpu_matrix_fill(one->computed, b->panel, f * count, count,
+                    cpu_convolution_bias(one, group * filters + f).real);
+  add_planes(one, box, b);
   if (!written) return;
-  narrow(one, b, b->panel, filters * count);
-  cpu_panel_move(one, image, group, begin, count, raw(b, b->panel), CPU_STORE);
+  cpu_panel_store(one, group, box, b);
 }
 
 static void make_plane(const cpu_convolution_t* one, int64_t image, int64_t group,
-                       const buffers_t* b) {
-  const int64_t places = one->input_places;
+                       const cpu_buffers_t* b) {
   const bool written = one->mode == TBK_CONVOLUTION_INPUT;
-  if (written) {
-    fill(one->computed, b->sums, 0, places, cpu_convolution_bias(one, group).real);
-  } else {
-    cpu_channels_move(one, image, group, 1, raw(b, b->sums), CPU_LOAD);
-    widen(one, b, b->sums, places);
-  }
-  for (int64_t begin = 0; begin < one->output_places; begin += one->tile)
-    make_tile(one, image, group, begin, min(one->tile, one->output_places - begin), b);
-  if (!written) return;
-  narrow(one, b, b->sums, places);
-  cpu_channels_move(one, image, group, 1, raw(b, b->sums), CPU_STORE);
+  if (written)
+    cpu_sums_begin(one, 1, group, 1, b);
+  else
+    cpu_sums_load(one, image, group, b);
+  cpu_box_t box = cpu_box_first(one, image);
+  do
+    make_tile(one, group, &box, b);
+  while (cpu_box_next(one, &box));
+  if (written) cpu_sums_store(one, image, 1, group, 1, b);
 }
 
 /* A group of one channel, which lies whole in a buffer, tap by tap. */
-static void make_planes(const cpu_convolution_t* one, int64_t group, const buffers_t* b) {
+static void make_planes(const cpu_convolution_t* one, int64_t group, const cpu_buffers_t* b) {
   const int64_t count = one->filters * one->taps;
   if (one->mode == TBK_CONVOLUTION_WEIGHT)
-    fill(one->computed, b->weight, 0, count, 0);
+    cpu_matrix_fill(one->computed, b->weight, 0, count, 0);
   else
-    load_weight(one, group, b);
+    cpu_weight_load(one, group, b);
   for (int64_t n = 0; n < one->images; n++)
     make_plane(one, n, group, b);
   if (one->mode != TBK_CONVOLUTION_WEIGHT) return;
-  narrow(one, b, b->weight, count);
-  cpu_weight_move(one, group, raw(b, b->weight), CPU_STORE);
+  cpu_weight_store(one, group, b);
 }
 
 bool cpu_convolution_blas(const cpu_convolution_t* one, int64_t group, char* workspace) {
-  buffers_t buffers;
-  divide(one, workspace, &buffers);
+  cpu_buffers_t buffers;
+  if (!cpu_matrices_aligned(one)) return false;
+  cpu_buffers_divide(one, workspace, &buffers);
   if (one->by_planes) {
     make_planes(one, group, &buffers);
     return true;

@@ -64,9 +64,8 @@ typedef struct tap {
 DEFINE(float)
 DEFINE(double)
 
-void cpu_plane_add(const cpu_convolution_t* one, int32_t dtype, const int64_t* tap, int64_t begin,
-                   int64_t count, void* plane, void* panel, void* weight) {
+void cpu_plane_add(const cpu_convolution_t* one, int32_t dtype, const cpu_box_t* box,
+                   const int64_t* tap, void* plane, void* panel, void* weight) {
   tap_t context = {one->mode, one->stride[2], plane, panel, weight};
-  cpu_spans_walk(one, tap, begin, count, dtype == TBK_FLOAT64 ? add_span_double : add_span_float,
-                 &context);
+  cpu_spans_walk(one, box, tap, dtype == TBK_FLOAT64 ? add_span_double : add_span_float, &context);
 }

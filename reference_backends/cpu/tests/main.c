@@ -21,6 +21,7 @@ int main(int count, char** words) {
       {.pName = "reduce", .pTests = (CU_TestInfo*)cpu_reduce_tests},
       {.pName = "table", .pTests = (CU_TestInfo*)cpu_table_tests},
       {.pName = "convolution", .pTests = (CU_TestInfo*)cpu_convolution_tests},
+      {.pName = "convolution_case", .pTests = (CU_TestInfo*)cpu_convolution_case_tests},
       {.pName = "matmul", .pTests = (CU_TestInfo*)cpu_matmul_tests},
       CU_SUITE_INFO_NULL,
   };

@@ -67,6 +67,6 @@ uint64_t session_draw(uint64_t* state);
 
 extern const CU_TestInfo cpu_pointwise_tests[], cpu_reduce_tests[], cpu_opcode_tests[],
     cpu_cast_tests[], cpu_matmul_tests[];
-extern const CU_TestInfo cpu_convolution_tests[], cpu_table_tests[];
+extern const CU_TestInfo cpu_convolution_tests[], cpu_convolution_case_tests[], cpu_table_tests[];
 
 #endif /* TBK_CPU_SESSION_H */
