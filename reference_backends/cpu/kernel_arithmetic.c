@@ -12,6 +12,7 @@ typedef struct arithmetic {
   int32_t computed;
   int64_t bytes, wide; /* of an element, and of what is computed in */
   cpu_loop_t widen, scale, combine, narrow;
+  bool loaded[3]; /* operands that are one element, which fills its buffer already */
   _Alignas(64) char raw[CPU_BLOCK_BYTES];
   _Alignas(64) char left[CPU_BLOCK_BYTES];
   _Alignas(64) char right[CPU_BLOCK_BYTES];
@@ -77,38 +78,63 @@ static void plan(const cpu_job_t* job, uint16_t opcode, bool scales, arithmetic_
   how->scale = NULL;
 }
 
+/* Fills a buffer, as far as blocks can reach, with one element. */
+static void fill(const cpu_job_t* job, const char* element, int64_t bytes, char* to) {
+  const int64_t count = job->operands[0].count, most = CPU_BLOCK_ELEMENTS;
+  cpu_row_load(to, element, 0, (int64_t)cpu_whole_lanes(count < most ? count : most), bytes);
+}
+
 /* Multiplies the second operand by alpha. */
 static void scale_by(const cpu_job_t* job, arithmetic_t* how) {
-  const int64_t count = job->operands[0].count, lanes = CPU_BLOCK_ELEMENTS;
   uint64_t value;
   cpu_store((char*)&value, how->computed, job->scalar);
-  const int64_t some = (count + CPU_LANE_STEP - 1) / CPU_LANE_STEP * CPU_LANE_STEP;
-  cpu_row_load(how->alpha, (const char*)&value, 0, some < lanes ? some : lanes, how->wide);
+  fill(job, (const char*)&value, how->wide, how->alpha);
   how->scale = find(TBK_OPCODE_MUL, how->computed, how->computed);
 }
 
-static size_t load(const cpu_block_t* block, int operand, arithmetic_t* how, char* to) {
+/* Loads an operand that is one element for all. */
+static void load_single(const cpu_job_t* job, int operand, arithmetic_t* how, char* to) {
+  const cpu_view_t* view = &job->operands[operand];
+  how->loaded[operand] = true;
+  for (int32_t d = 0; d < view->rank; d++)
+    if (view->sizes[d] != 1 && view->strides[d] != 0) how->loaded[operand] = false;
+  if (!how->loaded[operand]) return;
+  fill(job, view->data, how->bytes, how->widen ? how->raw : to);
+  const int64_t count = view->count, most = CPU_BLOCK_ELEMENTS;
+  if (how->widen)
+    how->widen(to, (const void*[]){how->raw}, cpu_whole_lanes(count < most ? count : most));
+}
+
+static void load(const cpu_block_t* block, int operand, arithmetic_t* how, char* to) {
+  if (how->loaded[operand]) return;
   const size_t lanes = cpu_block_load(block, operand, how->bytes, how->widen ? how->raw : to);
   if (how->widen) how->widen(to, (const void*[]){how->raw}, lanes);
-  return lanes;
 }
 
 static void compute_block(const cpu_job_t* job, const cpu_block_t* block, void* context) {
   arithmetic_t* how = context;
+  const size_t lanes = cpu_whole_lanes(block->rows * block->count);
   const char *second = how->right, *result = how->made;
   load(block, 1, how, how->left);
-  const size_t lanes = load(block, 2, how, how->right);
+  load(block, 2, how, how->right);
   if (how->scale) {
     how->scale(how->raw, (const void*[]){how->right, how->alpha}, lanes);
     second = how->raw;
   }
   how->combine(how->made, (const void*[]){how->left, second}, lanes);
   if (how->narrow) {
-    how->narrow(how->right, (const void*[]){how->made}, lanes);
-    result = how->right;
+    how->narrow(how->raw, (const void*[]){how->made}, lanes);
+    result = how->raw;
   }
   cpu_block_store(block, how->bytes, result);
   (void)job;
+}
+
+static void compute_blocks(const cpu_job_t* job, arithmetic_t* how) {
+  if (job->operands[0].count == 0) return;
+  load_single(job, 1, how, how->left);
+  load_single(job, 2, how, how->right);
+  cpu_walk(job, CPU_BLOCK_ELEMENTS, compute_block, how);
 }
 
 /* ------------------------------------------------------------------------------------ kernels -- */
@@ -130,7 +156,7 @@ static void compute_add(const cpu_job_t* job) {
   const bool less = is_number(job->scalar, -1), scales = !less && !is_number(job->scalar, 1);
   plan(job, less ? TBK_OPCODE_SUB : TBK_OPCODE_ADD, scales, &how);
   if (scales) scale_by(job, &how);
-  cpu_walk(job, CPU_BLOCK_ELEMENTS, compute_block, &how);
+  compute_blocks(job, &how);
 }
 
 static void compute_mul(const cpu_job_t* job) {
@@ -140,7 +166,7 @@ static void compute_mul(const cpu_job_t* job) {
     return;
   }
   plan(job, TBK_OPCODE_MUL, false, &how);
-  cpu_walk(job, CPU_BLOCK_ELEMENTS, compute_block, &how);
+  compute_blocks(job, &how);
 }
 
 /* Output and two inputs of one dtype and the same sizes. */
