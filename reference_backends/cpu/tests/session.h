@@ -12,7 +12,7 @@
 #include <tbk/program.h>
 #include <tbk/tables.h>
 
-enum { SESSION_RANK = 8, SESSION_TENSORS = 12 };
+enum { SESSION_RANK = 9, SESSION_TENSORS = 12 };
 
 /* A tensor and its memory, which both sides keep. */
 typedef struct session_tensor {
