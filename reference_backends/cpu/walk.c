@@ -12,18 +12,54 @@
 /* Dimension 0 is the innermost. */
 typedef struct space {
   int operands;
-  int32_t rank; /* at least 2 */
+  bool in_order; /* row by row of the last dimension, as indices count */
+  int32_t rank;  /* at least 2 */
   int64_t sizes[CPU_MAX_RANK];
   int64_t strides[CPU_MAX_RANK][CPU_OPERANDS_MOST];
 } space_t;
 
+/* The bytes that a tensor lies in. */
+typedef struct extent {
+  const char *low, *high;
+} extent_t;
+
+static extent_t extent_of(const cpu_view_t* view) {
+  extent_t extent = {view->data, view->data + view->element_bytes};
+  for (int32_t d = 0; d < view->rank; d++) {
+    const int64_t reach = (view->sizes[d] - 1) * view->strides[d];
+    *(reach < 0 ? &extent.low : &extent.high) += reach;
+  }
+  return extent;
+}
+
+static bool is_same_place(const cpu_view_t* one, const cpu_view_t* other) {
+  bool same = one->data == other->data;
+  for (int32_t d = 0; d < one->rank; d++)
+    same = same && (one->sizes[d] == 1 || one->strides[d] == other->strides[d]);
+  return same;
+}
+
+/* Whether an input may lie in the output in part. No host may ask for that, but one that does, as with a row that
+ * is added to a matrix of its own, expects of each row what PyTorch's CPU makes of it, which goes in order. */
+static bool may_overlap(const cpu_job_t* job) {
+  const cpu_view_t* out = &job->operands[0];
+  const extent_t written = extent_of(out);
+  for (int i = 1; i < job->operand_count; i++) {
+    const extent_t read = extent_of(&job->operands[i]);
+    if (read.low < written.high && written.low < read.high &&
+        !is_same_place(out, &job->operands[i]))
+      return true;
+  }
+  return false;
+}
+
 /* The dimensions that are more than one element, those that the output goes farthest in first. */
-static int32_t sort_dimensions(const cpu_view_t* out, int32_t* order) {
+static int32_t sort_dimensions(const cpu_view_t* out, bool in_order, int32_t* order) {
   int32_t rank = 0;
   for (int32_t d = 0; d < out->rank; d++) {
     if (out->sizes[d] == 1) continue;
     int32_t at = rank++;
-    for (; at > 0 && llabs(out->strides[order[at - 1]]) < llabs(out->strides[d]); at--)
+    for (; at > 0 && !in_order && llabs(out->strides[order[at - 1]]) < llabs(out->strides[d]); at--)
       order[at] = order[at - 1];
     order[at] = d;
   }
@@ -33,7 +69,7 @@ static int32_t sort_dimensions(const cpu_view_t* out, int32_t* order) {
 /* Whether dimension `d` of the operands goes on where the outermost of the space ends. */
 static bool goes_on(const space_t* space, const cpu_view_t* operands, int32_t d) {
   const int32_t last = space->rank - 1;
-  if (last < 0) return false;
+  if (last < 0 || space->in_order) return false;
   for (int i = 0; i < space->operands; i++)
     if (operands[i].strides[d] != space->strides[last][i] * space->sizes[last]) return false;
   return true;
@@ -51,7 +87,8 @@ static void make_space(const cpu_job_t* job, space_t* space) {
   const cpu_view_t* operands = job->operands;
   space->operands = job->operand_count;
   space->rank = 0;
-  for (int32_t k = sort_dimensions(&operands[0], order) - 1; k >= 0; k--) {
+  space->in_order = may_overlap(job);
+  for (int32_t k = sort_dimensions(&operands[0], space->in_order, order) - 1; k >= 0; k--) {
     const int32_t d = order[k];
     if (goes_on(space, operands, d)) {
       space->sizes[space->rank - 1] *= operands[0].sizes[d];
@@ -94,7 +131,7 @@ typedef struct walk {
 static void walk_plane(const walk_t* walk, char* const* at) {
   const space_t* space = &walk->space;
   const int64_t count = space->sizes[0], rows = space->sizes[1];
-  const int64_t together = count < walk->limit ? walk->limit / count : 1;
+  const int64_t together = count < walk->limit && !space->in_order ? walk->limit / count : 1;
   cpu_block_t block;
   for (int i = 0; i < space->operands; i++) {
     block.steps[i] = space->strides[0][i];

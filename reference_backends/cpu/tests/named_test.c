@@ -207,6 +207,27 @@ static void sums_and_products_of_elements(void) {
   session_close(&session);
 }
 
+/* A row that is added to the matrix it lies in is read again at each row, as PyTorch's CPU does. */
+static void rows_of_a_matrix_are_added_in_order(void) {
+  enum { ROWS = 4, COLUMNS = 5 };
+  static const int64_t sizes[] = {ROWS, COLUMNS}, strides[][2] = {{1, ROWS}, {12, 2}, {COLUMNS, 1}};
+  session_t session = session_open("");
+  for (int form = 0; form < 3; form++) {
+    session_tensor_t matrix = session_tensor(&session, TBK_INT64, 2, sizes, strides[form], 3);
+    char* right = copy_of(&matrix);
+    const int64_t row_strides[] = {0, strides[form][1]};
+    for (int64_t i = 0; i < ROWS * COLUMNS; i++)
+      *(uint64_t*)place(&matrix, right, i) += *(uint64_t*)place(&matrix, right, i % COLUMNS);
+    tbk_tensor_t row = *session_point(&matrix);
+    row.strides = row_strides;
+    const tbk_tensor_t* whole = session_point(&matrix);
+    const tbk_args_add_Tensor_t add = {sizeof add, whole, &row, {.integer = 1}, whole};
+    CU_ASSERT_EQUAL(session_named(&session, TBK_NAME_add_Tensor, &add, &matrix), TBK_OK);
+    check(&session, &matrix, right);
+  }
+  session_close(&session);
+}
+
 /* ------------------------------------------------------------------------------------- copies -- */
 
 /* What PyTorch's CPU makes of a real number: the least integer where it fits no int32, or int64 for UINT8 and INT64. */
@@ -330,6 +351,7 @@ static void where_takes_one_of_two(void) {
 
 const CU_TestInfo cpu_named_tests[] = {
     {"sums_and_products_of_elements", sums_and_products_of_elements},
+    {"rows_of_a_matrix_are_added_in_order", rows_of_a_matrix_are_added_in_order},
     {"copies_convert_as_elements_do", copies_convert_as_elements_do},
     {"fills_reach_elements_alone", fills_reach_elements_alone},
     {"where_takes_one_of_two", where_takes_one_of_two},
