@@ -42,7 +42,7 @@ struct cpu_job {
   cpu_number_t scalar, beta;
   char value[16];   /* of an element of the output: fill_ */
   uint32_t reduced; /* bit n: dimension n is summed over */
-  bool pack[3];     /* mm: operands that go through the workspace */
+  bool pack;        /* mm: the output goes through the workspace */
   uint64_t workspace_bytes;
   char* workspace;
   code_cache_t* cache;            /* where the code of programs is found */

@@ -2,42 +2,12 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * kernel_mm.c: mm, by BLAS where dtype and strides allow it, else by a loop. Operands that BLAS cannot
- * read, and an output that it cannot write or that is an input, go through the workspace.
+ * kernel_mm.c: mm, as a product of tbk::matmul, or four of the parts of complex numbers. An output that is an input goes
+ * through the workspace.
  */
-#include "kernel.h"
+#include "matmul.h"
 
-#include <limits.h>
-
-enum { OUT, A, B };
-
-static bool has_blas_dtype(const cpu_view_t* view) {
-  return view->dtype == TBK_FLOAT32 || view->dtype == TBK_FLOAT64;
-}
-
-/* Rows that lie `out_stride` elements apart, each without gaps. */
-static bool has_rows(const cpu_view_t* view, int rows, int columns, int64_t* out_stride) {
-  const int64_t element = view->element_bytes, width = view->sizes[columns];
-  *out_stride = 1;
-  if (width > 1 && view->strides[columns] != element) return false;
-  if (view->sizes[rows] > 1)
-    *out_stride = view->strides[rows] / element;
-  else if (width > 1)
-    *out_stride = width;
-  return *out_stride >= 1 && *out_stride >= width && *out_stride <= INT_MAX;
-}
-
-static bool blas_reads(const cpu_view_t* view) {
-  int64_t stride;
-  return has_rows(view, 0, 1, &stride) || has_rows(view, 1, 0, &stride);
-}
-
-static cpu_matrix_t matrix(const cpu_view_t* view) {
-  int64_t stride;
-  bool transposed = !has_rows(view, 0, 1, &stride);
-  if (transposed) has_rows(view, 1, 0, &stride);
-  return (cpu_matrix_t){view->data, (int32_t)stride, transposed};
-}
+enum { OUT, A, B, ALIGNMENT = 64 };
 
 /* The same elements, row by row at `data`. */
 static cpu_view_t packed(const cpu_view_t* view, char* data) {
@@ -48,59 +18,106 @@ static cpu_view_t packed(const cpu_view_t* view, char* data) {
   return result;
 }
 
-static void move(const cpu_view_t* to, const cpu_view_t* from) {
-  for (int64_t i = 0; i < to->sizes[0]; i++)
-    for (int64_t j = 0; j < to->sizes[1]; j++)
-      vdev_words_copy(to->data + i * to->strides[0] + j * to->strides[1],
-                      from->data + i * from->strides[0] + j * from->strides[1],
-                      (uint64_t)to->element_bytes);
+static uint64_t packed_bytes(const cpu_view_t* view) {
+  const uint64_t bytes = (uint64_t)(view->count * view->element_bytes);
+  return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static cpu_number_t dot(const cpu_view_t* a, const cpu_view_t* b, int64_t row, int64_t column) {
-  cpu_number_t sum = {.kind = tbk_dtype_kind(a->dtype)};
-  uint64_t integer = 0;
-  for (int64_t k = 0; k < a->sizes[1]; k++) {
-    cpu_number_t x = cpu_load(a->data + row * a->strides[0] + k * a->strides[1], a->dtype);
-    cpu_number_t y = cpu_load(b->data + k * b->strides[0] + column * b->strides[1], b->dtype);
-    integer += (uint64_t)x.integer * (uint64_t)y.integer;
-    sum.real += x.real * y.real - x.imaginary * y.imaginary;
-    sum.imaginary += x.real * y.imaginary + x.imaginary * y.real;
+/* `from` has rows without gaps. Elements of 16 bytes are two words. */
+static void unpack(const cpu_view_t* to, const cpu_view_t* from) {
+  const int64_t bytes = to->element_bytes;
+  for (int64_t i = 0; i < to->sizes[0]; i++) {
+    char* row = to->data + i * to->strides[0];
+    const char* source = from->data + i * from->strides[0];
+    if (cpu_is_word(bytes))
+      cpu_row_store(row, source, to->strides[1], to->sizes[1], bytes);
+    else
+      for (int64_t half = 0; half < 2; half++)
+        cpu_row_copy(row + half * 8, to->strides[1], source + half * 8, bytes, to->sizes[1], 8);
   }
-  sum.integer = (int64_t)integer;
-  return sum;
 }
 
-static void multiply_by_loop(const cpu_view_t* c, const cpu_view_t* a, const cpu_view_t* b) {
-  for (int64_t i = 0; i < c->sizes[0]; i++)
-    for (int64_t j = 0; j < c->sizes[1]; j++)
-      cpu_store(c->data + i * c->strides[0] + j * c->strides[1], c->dtype, dot(a, b, i, j));
+/* --------------------------------------------------------------------------------- products -- */
+
+static cpu_plane_t plane(const cpu_view_t* view) {
+  return (cpu_plane_t){view->data, view->strides[0], view->strides[1]};
 }
 
-static bool fits_blas(const cpu_view_t* view) {
-  return has_blas_dtype(view) && view->count && view->sizes[0] <= INT_MAX &&
-         view->sizes[1] <= INT_MAX && (uintptr_t)view->data % (uintptr_t)view->element_bytes == 0;
+/* Integers wrap around, and are cut to size. */
+static int32_t computed_in(int32_t dtype) {
+  if (tbk_dtype_kind(dtype) == TBK_KIND_INTEGER) return TBK_INT64;
+  return dtype == TBK_FLOAT64 ? TBK_FLOAT64 : TBK_FLOAT32;
 }
 
-static bool multiply_by_blas(const cpu_view_t* c, const cpu_view_t* a, const cpu_view_t* b) {
-  if (!fits_blas(c) || !fits_blas(a) || !fits_blas(b)) return false;
-  return cpu_blas_gemm(c->dtype, (int32_t)c->sizes[0], (int32_t)c->sizes[1], (int32_t)a->sizes[1],
-                       1, matrix(a), matrix(b), 0, matrix(c));
+/* out = sign * a * b, and what stands in `out` already where it `adds`. */
+static cpu_product_t product_of(const cpu_view_t* out, const cpu_view_t* a, const cpu_view_t* b,
+                                int sign, bool adds) {
+  const tbk_kind_t kind = tbk_dtype_kind(out->dtype);
+  cpu_product_t p = {.dtype = out->dtype,
+                     .computed = computed_in(out->dtype),
+                     .bytes = out->element_bytes,
+                     .m = out->sizes[0],
+                     .n = out->sizes[1],
+                     .k = a->sizes[1],
+                     .a = plane(a),
+                     .b = plane(b),
+                     .out = plane(out),
+                     .alpha = {.kind = kind, .integer = sign, .real = sign}};
+  p.has_c = adds;
+  if (adds) p.c = p.out;
+  p.beta = (cpu_number_t){.kind = kind, .integer = adds, .real = adds};
+  cpu_product_plan(&p);
+  return p;
+}
+
+static bool is_complex(const cpu_view_t* view) {
+  return tbk_dtype_kind(view->dtype) == TBK_KIND_COMPLEX;
+}
+
+/* The real (0) or imaginary (1) parts. */
+static cpu_view_t part(const cpu_view_t* view, int which) {
+  cpu_view_t result = *view;
+  result.dtype = view->dtype == TBK_COMPLEX64 ? TBK_FLOAT32 : TBK_FLOAT64;
+  result.element_bytes /= 2;
+  if (view->data) result.data += which * result.element_bytes;
+  return result;
+}
+
+/* A complex product is four of its parts. */
+static const struct {
+  int out, a, b, sign;
+  bool adds;
+} parts[] = {{0, 0, 0, 1, false}, {0, 1, 1, -1, true}, {1, 0, 1, 1, false}, {1, 1, 0, 1, true}};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+static cpu_product_t product_of_parts(const cpu_view_t* out, const cpu_view_t* a,
+                                      const cpu_view_t* b, int i) {
+  const cpu_view_t out_part = part(out, parts[i].out);
+  const cpu_view_t a_part = part(a, parts[i].a), b_part = part(b, parts[i].b);
+  return product_of(&out_part, &a_part, &b_part, parts[i].sign, parts[i].adds);
+}
+
+static void multiply(const cpu_view_t* out, const cpu_view_t* a, const cpu_view_t* b,
+                     char* workspace) {
+  const int products = is_complex(out) ? PARTS : 1;
+  for (int i = 0; i < products; i++) {
+    const cpu_product_t p =
+        is_complex(out) ? product_of_parts(out, a, b, i) : product_of(out, a, b, 1, false);
+    cpu_product_compute(&p, workspace);
+  }
 }
 
 static void compute(const cpu_job_t* job) {
-  if (job->operands[OUT].count == 0) return;
-  cpu_view_t views[3];
+  cpu_view_t out = job->operands[OUT];
+  if (out.count == 0) return;
   char* workspace = job->workspace;
-  for (int i = OUT; i <= B; i++) {
-    views[i] = job->operands[i];
-    if (!job->pack[i]) continue;
-    views[i] = packed(&job->operands[i], workspace);
-    workspace += views[i].count * views[i].element_bytes;
-    if (i != OUT) move(&views[i], &job->operands[i]);
+  if (workspace) workspace += -(uintptr_t)workspace % ALIGNMENT;
+  if (job->pack) {
+    out = packed(&job->operands[OUT], workspace);
+    workspace += packed_bytes(&out);
   }
-  if (!multiply_by_blas(&views[OUT], &views[A], &views[B]))
-    multiply_by_loop(&views[OUT], &views[A], &views[B]);
-  if (job->pack[OUT]) move(&job->operands[OUT], &views[OUT]);
+  multiply(&out, &job->operands[A], &job->operands[B], workspace);
+  if (job->pack) unpack(&job->operands[OUT], &out);
 }
 
 /* Returns whether the output is this input; without memory, whether it could be. */
@@ -109,17 +126,29 @@ static bool may_be(const cpu_view_t* out, const cpu_view_t* in, bool resolved) {
   return out->sizes[0] == in->sizes[0] && out->sizes[1] == in->sizes[1];
 }
 
+static uint64_t workspace_bytes(const cpu_job_t* job, bool pack) {
+  const cpu_view_t *a = &job->operands[A], *b = &job->operands[B];
+  cpu_view_t out = job->operands[OUT];
+  const uint64_t before = pack ? packed_bytes(&out) : 0;
+  if (pack) out = packed(&out, NULL);
+  uint64_t most = 0;
+  for (int i = 0; i < (is_complex(&out) ? PARTS : 1); i++) {
+    const cpu_product_t p =
+        is_complex(&out) ? product_of_parts(&out, a, b, i) : product_of(&out, a, b, 1, false);
+    const uint64_t bytes = cpu_product_bytes(&p);
+    if (bytes > most) most = bytes;
+  }
+  return before + most > 0 ? before + most + ALIGNMENT : 0;
+}
+
+/* Without memory: what it takes at most. */
 static void plan_workspace(cpu_job_t* job, bool resolved) {
-  const cpu_view_t* views = job->operands;
-  int64_t stride;
-  bool by_blas = has_blas_dtype(&views[OUT]);
-  job->pack[OUT] = (by_blas && !has_rows(&views[OUT], 0, 1, &stride)) ||
-                   may_be(&views[OUT], &views[A], resolved) ||
-                   may_be(&views[OUT], &views[B], resolved);
-  job->pack[A] = by_blas && !blas_reads(&views[A]);
-  job->pack[B] = by_blas && !blas_reads(&views[B]);
-  for (int i = OUT; i <= B; i++)
-    if (job->pack[i]) job->workspace_bytes += (uint64_t)(views[i].count * views[i].element_bytes);
+  const cpu_view_t* out = &job->operands[OUT];
+  job->pack = may_be(out, &job->operands[A], resolved) || may_be(out, &job->operands[B], resolved);
+  job->workspace_bytes = workspace_bytes(job, job->pack);
+  if (resolved) return;
+  const uint64_t unpacked = workspace_bytes(job, false);
+  if (unpacked > job->workspace_bytes) job->workspace_bytes = unpacked;
 }
 
 tbk_status_t cpu_build_mm(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,

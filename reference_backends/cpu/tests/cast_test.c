@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "session.h"
 
 enum { DRAWN = 70000 };
@@ -20,62 +21,6 @@ static const struct {
              {TBK_INT32, "INT32"},      {TBK_INT64, "INT64"},     {TBK_FLOAT16, "FLOAT16"},
              {TBK_FLOAT32, "FLOAT32"},  {TBK_FLOAT64, "FLOAT64"}, {TBK_BOOL, "BOOL"},
              {TBK_BFLOAT16, "BFLOAT16"}};
-
-/* The value of bits of a narrow format, by its definition. */
-static long double narrow_value(uint16_t bits, int fraction_bits, int bias) {
-  const int exponent_bits = 15 - fraction_bits, most = (1 << exponent_bits) - 1;
-  const int exponent = bits >> fraction_bits & most, fraction = bits & ((1 << fraction_bits) - 1);
-  const long double sign = bits & 0x8000 ? -1 : 1;
-  if (exponent == most) return fraction ? NAN : sign * (long double)INFINITY;
-  if (exponent == 0) return sign * ldexpl(fraction, 1 - bias - fraction_bits);
-  return sign * ldexpl(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
-}
-
-static long double value_of(const void* at, int32_t dtype) {
-  uint16_t bits;
-  switch (dtype) {
-    case TBK_UINT8:
-      return *(const uint8_t*)at;
-    case TBK_INT8:
-      return *(const int8_t*)at;
-    case TBK_INT16:
-      return *(const int16_t*)at;
-    case TBK_INT32:
-      return *(const int32_t*)at;
-    case TBK_INT64:
-      return *(const int64_t*)at;
-    case TBK_FLOAT32:
-      return *(const float*)at;
-    case TBK_FLOAT64:
-      return (long double)*(const double*)at;
-    case TBK_BOOL:
-      return *(const uint8_t*)at != 0;
-    default:
-      memcpy(&bits, at, sizeof bits);
-      return dtype == TBK_FLOAT16 ? narrow_value(bits, 10, 15) : narrow_value(bits, 7, 127);
-  }
-}
-
-/* The nearest number of a narrow format to `value`, by halving; infinite from half a step beyond. */
-static uint16_t nearest_narrow(long double value, int fraction_bits, int bias) {
-  const uint16_t infinite = (uint16_t)(0x7fff >> fraction_bits << fraction_bits);
-  const uint16_t sign = signbit(value) ? 0x8000 : 0;
-  const long double size = fabsl(value);
-  uint16_t low = 0, high = infinite;
-  while (high - low > 1) {
-    const uint16_t middle = (uint16_t)((low + high) / 2);
-    if (narrow_value(middle, fraction_bits, bias) <= size)
-      low = middle;
-    else
-      high = middle;
-  }
-  const long double below = narrow_value(low, fraction_bits, bias);
-  const long double above = high == infinite
-                                ? 2 * below - narrow_value(low - 1, fraction_bits, bias)
-                                : narrow_value(high, fraction_bits, bias);
-  const bool up = size - below > above - size || (size - below == above - size && low % 2);
-  return (up ? high : low) | sign;
-}
 
 static bool is_real(int32_t dtype) {
   return tbk_dtype_kind(dtype) == TBK_KIND_REAL;
@@ -90,7 +35,7 @@ static bool fits(long double value, int32_t to) {
 }
 
 static bool is_right(const void* from, int32_t source, const void* to, int32_t target) {
-  const long double value = value_of(from, source), seen = value_of(to, target);
+  const long double value = number_value(from, source), seen = number_value(to, target);
   if (target == TBK_BOOL) return *(const uint8_t*)to == (value != 0);
   if (is_real(target)) {
     if (isnan(value)) return isnan(seen);
@@ -99,8 +44,7 @@ static bool is_right(const void* from, int32_t source, const void* to, int32_t t
     if (target == TBK_FLOAT32) return seen == (float)value && !signbit(seen) == !signbit(value);
     if (target == TBK_FLOAT64) return seen == (double)value && !signbit(seen) == !signbit(value);
     if (isinf(value)) return seen == value;
-    return bits ==
-           (target == TBK_FLOAT16 ? nearest_narrow(value, 10, 15) : nearest_narrow(value, 7, 127));
+    return bits == (number_narrow(value, target));
   }
   if (is_real(source)) return !fits(value, target) || seen == truncl(value);
   const int64_t whole = (int64_t)value;
@@ -158,8 +102,8 @@ static void check_cast(session_t* session, size_t from, size_t to) {
       wrong = i;
   if (wrong >= 0)
     printf("\n%s to %s: %La gives %La\n", types[from].name, types[to].name,
-           value_of(session_element(&a, wrong), types[from].dtype),
-           value_of(session_element(&b, wrong), types[to].dtype));
+           number_value(session_element(&a, wrong), types[from].dtype),
+           number_value(session_element(&b, wrong), types[to].dtype));
   CU_ASSERT(wrong < 0);
   free(program);
   session_free(session, &a);

@@ -23,6 +23,8 @@ int main(int count, char** words) {
       {.pName = "convolution", .pTests = (CU_TestInfo*)cpu_convolution_tests},
       {.pName = "convolution_case", .pTests = (CU_TestInfo*)cpu_convolution_case_tests},
       {.pName = "matmul", .pTests = (CU_TestInfo*)cpu_matmul_tests},
+      {.pName = "named", .pTests = (CU_TestInfo*)cpu_named_tests},
+      {.pName = "named sum", .pTests = (CU_TestInfo*)cpu_named_sum_tests},
       CU_SUITE_INFO_NULL,
   };
   return cunit_run(suites);

@@ -149,6 +149,21 @@ static tbk_status_t launch(session_t* session, const char* name, const void* arg
   return TBK_OK;
 }
 
+tbk_status_t session_named(session_t* session, const char* name, const void* arguments,
+                           session_tensor_t* output) {
+  const tbk_kernel_t* kernel = session->backend->kernel->kernel_find(session->self, 0, name, 1);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(kernel);
+  const tbk_status_t status = kernel->launch(session->self, 0, kernel, arguments, NULL, NULL);
+  session_download(session, output);
+  return status;
+}
+
+const tbk_tensor_t* session_point(session_tensor_t* tensor) {
+  tensor->tensor.sizes = tensor->sizes;
+  tensor->tensor.strides = tensor->strides;
+  return &tensor->tensor;
+}
+
 static void compare_again(session_t* session, session_tensor_t* const* outputs) {
   for (size_t i = 0; outputs[i]; i++) {
     void* first = malloc(outputs[i]->bytes);

@@ -12,7 +12,7 @@
 #include <tbk/program.h>
 #include <tbk/tables.h>
 
-enum { SESSION_RANK = 8, SESSION_TENSORS = 12 };
+enum { SESSION_RANK = 9, SESSION_TENSORS = 12 };
 
 /* A tensor and its memory, which both sides keep. */
 typedef struct session_tensor {
@@ -62,11 +62,18 @@ tbk_status_t session_reduce(session_t* session, const tbk_reduction_t* reduction
                             const uint64_t* numbers, int32_t inner_rank,
                             const int64_t* inner_sizes);
 
+/* Launches a kernel that has a name and version 1, at once; its output is downloaded. */
+tbk_status_t session_named(session_t* session, const char* name, const void* arguments,
+                           session_tensor_t* output);
+/* Returns the descriptor of a tensor, which stays where it is meanwhile. */
+const tbk_tensor_t* session_point(session_tensor_t* tensor);
+
 /* Returns the next of a row of numbers that look drawn by chance. */
 uint64_t session_draw(uint64_t* state);
 
 extern const CU_TestInfo cpu_pointwise_tests[], cpu_reduce_tests[], cpu_opcode_tests[],
     cpu_cast_tests[], cpu_matmul_tests[];
-extern const CU_TestInfo cpu_convolution_tests[], cpu_convolution_case_tests[], cpu_table_tests[];
+extern const CU_TestInfo cpu_convolution_tests[], cpu_convolution_case_tests[], cpu_table_tests[],
+    cpu_named_tests[], cpu_named_sum_tests[];
 
 #endif /* TBK_CPU_SESSION_H */
