@@ -272,7 +272,6 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="write the figures as JSON")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    torch.backends.mkldnn.set_flags(_enabled=False)  # the backend has no oneDNN either
     told = []
     print(f"float32, {arguments.threads} thread(s); ratio to PyTorch's CPU, median (quartiles)")
     for row in rows(Backend(arguments.library)):

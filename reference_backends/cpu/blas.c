@@ -73,6 +73,15 @@ static void multiply_row(int32_t dtype, const operand_t* by, double alpha, const
     dgemv(ROW_MAJOR, turn, m, n, alpha, matrix, by->matrix.stride, in, x_step, beta, out, y_step);
 }
 
+static void clear_row(char* row, int64_t step, int64_t count, int64_t bytes) {
+  if (step == 1) {
+    memset(row, 0, (size_t)(count * bytes));
+    return;
+  }
+  for (int64_t j = 0; j < count; j++)
+    memset(row + j * step * bytes, 0, (size_t)bytes);
+}
+
 /* Each row of c is b, turned, times a row of a. Elements of a row of c are `step` apart, rows `next`. What c has is
  * not read where beta is 0, which BLAS may multiply with. */
 static void multiply_rows(int32_t dtype, operand_t a, operand_t b, double alpha, double beta,
@@ -82,8 +91,7 @@ static void multiply_rows(int32_t dtype, operand_t a, operand_t b, double alpha,
   const int x_step = a.matrix.transposed ? a.matrix.stride : 1;
   const operand_t by = turned(b);
   for (int32_t i = 0; i < a.rows; i++, c += next * bytes) {
-    for (int64_t j = 0; beta == 0 && j < b.columns; j++)
-      memset(c + j * step * bytes, 0, (size_t)bytes);
+    if (beta == 0) clear_row(c, step, b.columns, bytes);
     multiply_row(dtype, &by, alpha, a.matrix.data + i * x_next * bytes, x_step,
                  beta == 0 ? 1 : beta, c, (int)step);
   }

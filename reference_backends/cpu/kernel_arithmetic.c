@@ -12,7 +12,8 @@ typedef struct arithmetic {
   int32_t computed;
   int64_t bytes, wide; /* of an element, and of what is computed in */
   cpu_loop_t widen, scale, combine, narrow;
-  bool loaded[3]; /* operands that are one element, which fills its buffer already */
+  cpu_loop_t direct; /* does it all where the operands lie */
+  bool loaded[3];    /* operands that are one element, which fills its buffer already */
   _Alignas(64) char raw[CPU_BLOCK_BYTES];
   _Alignas(64) char left[CPU_BLOCK_BYTES];
   _Alignas(64) char right[CPU_BLOCK_BYTES];
@@ -76,6 +77,7 @@ static void plan(const cpu_job_t* job, uint16_t opcode, bool scales, arithmetic_
   how->widen = computed == dtype ? NULL : find(TBK_OPCODE_CAST, dtype, computed);
   how->narrow = computed == dtype ? NULL : find(TBK_OPCODE_CAST, computed, dtype);
   how->scale = NULL;
+  how->direct = computed == dtype ? cpu_direct_find(opcode, (uint16_t)dtype) : NULL;
 }
 
 /* Fills a buffer, as far as blocks can reach, with one element. */
@@ -90,6 +92,7 @@ static void scale_by(const cpu_job_t* job, arithmetic_t* how) {
   cpu_store((char*)&value, how->computed, job->scalar);
   fill(job, (const char*)&value, how->wide, how->alpha);
   how->scale = find(TBK_OPCODE_MUL, how->computed, how->computed);
+  how->direct = NULL;
 }
 
 /* Loads an operand that is one element for all. */
@@ -111,8 +114,29 @@ static void load(const cpu_block_t* block, int operand, arithmetic_t* how, char*
   if (how->widen) how->widen(to, (const void*[]){how->raw}, lanes);
 }
 
+/* Whether a direct loop reads no element of this operand that it has written. */
+static bool is_apart(const cpu_block_t* block, const char* out, const char* in, int64_t bytes) {
+  const int64_t size = block->rows * block->count * bytes;
+  return in == out || in >= out + size || out >= in + size;
+}
+
+/* Computes a block where it lies; false where it does not lie side by side. */
+static bool compute_direct(const cpu_block_t* block, const arithmetic_t* how) {
+  if (!how->direct) return false;
+  char* out = cpu_block_together(block, 0, how->bytes);
+  const char *left = how->left, *right = how->right;
+  if (!how->loaded[1]) left = cpu_block_together(block, 1, how->bytes);
+  if (!how->loaded[2]) right = cpu_block_together(block, 2, how->bytes);
+  if (!out || !left || !right || !is_apart(block, out, left, how->bytes) ||
+      !is_apart(block, out, right, how->bytes))
+    return false;
+  how->direct(out, (const void*[]){left, right}, (size_t)(block->rows * block->count));
+  return true;
+}
+
 static void compute_block(const cpu_job_t* job, const cpu_block_t* block, void* context) {
   arithmetic_t* how = context;
+  if (compute_direct(block, how)) return;
   const size_t lanes = cpu_whole_lanes(block->rows * block->count);
   const char *second = how->right, *result = how->made;
   load(block, 1, how, how->left);

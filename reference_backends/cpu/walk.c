@@ -181,6 +181,12 @@ size_t cpu_block_load(const cpu_block_t* block, int operand, int64_t bytes, char
   return (size_t)lanes;
 }
 
+char* cpu_block_together(const cpu_block_t* block, int operand, int64_t bytes) {
+  const bool whole = block->rows * block->count % CPU_LANE_STEP == 0;
+  return whole && block->steps[operand] == bytes && is_one_row(block, operand) ? block->at[operand]
+                                                                               : NULL;
+}
+
 void cpu_block_store(const cpu_block_t* block, int64_t bytes, const char* from) {
   if (is_one_row(block, 0)) {
     cpu_row_store(block->at[0], from, block->steps[0], block->rows * block->count, bytes);

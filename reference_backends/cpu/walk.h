@@ -32,6 +32,8 @@ typedef void (*cpu_block_fn)(const cpu_job_t* job, const cpu_block_t* block, voi
 void cpu_walk(const cpu_job_t* job, int64_t limit, cpu_block_fn compute, void* context);
 /* Loads the elements of an operand, `bytes` each, and zeros behind them; returns how many, a multiple of CPU_LANE_STEP. */
 size_t cpu_block_load(const cpu_block_t* block, int operand, int64_t bytes, char* to);
+/* Returns where the elements of an operand lie side by side, in whole lanes; NULL where they do not. */
+char* cpu_block_together(const cpu_block_t* block, int operand, int64_t bytes);
 /* Stores the elements of the output. */
 void cpu_block_store(const cpu_block_t* block, int64_t bytes, const char* from);
 
