@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import struct
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -63,14 +64,20 @@ def pointwise_row(
     return Row(name, ours, theirs, lambda: backend.read(out, like), most)
 
 
-def reduction(lines: Sequence[str], inputs: int, combine: str, identity: int) -> int:
+def float_bits(value: float) -> int:
+    return int.from_bytes(struct.pack("<f", value), "little")
+
+
+def reduction(
+    lines: Sequence[str], inputs: int, combine: str, identity: int, ends: Sequence[str] = ()
+) -> int:
     made = [f"load {i}" for i in range(inputs)] + list(lines)
     return address(
         sized(
             Reduction,
             map=program(inputs, 0, made, [len(made) - 1]),
             combine=program(0, 2, ["parameter 0", "parameter 1", f"{combine} 0 1"], [2]),
-            finish=program(0, 1, ["parameter 0"], [0]),
+            finish=program(0, 1, ["parameter 0", *ends], [len(ends)]),
             identity=array(UINT64, [identity]),
             flags=1,
         )
@@ -100,34 +107,68 @@ def reduce_row(
     return Row(name, ours, theirs, lambda: backend.read(out, like), most)
 
 
+def spread(row: Tensor, like: Tensor) -> Tensor:
+    """Returns one number a row as a matrix of the sizes of `like`."""
+    copy = Tensor.from_buffer_copy(row)
+    copy.rank, copy.sizes, copy.strides = 2, like.sizes, array(INT64, [1, 0])
+    return copy
+
+
+def in_turn(steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    def run() -> None:
+        for step in steps:
+            step()
+
+    return run
+
+
 def softmax_row(backend: Backend, x: torch.Tensor, most: float) -> Row:
-    """Two reductions and two pointwise programs: an exponential costs more than a pass."""
+    """The greatest, the sum of exponentials, and a program: as PyTorch's operator is composed."""
     rows, columns = x.shape
     greatest, total = (backend.tensor(x[:, 0].contiguous()) for _ in range(2))
     given, out = backend.tensor(x), backend.tensor(x)
-    spread = []
-    for row in (greatest, total):
-        copy = Tensor.from_buffer_copy(row)
-        copy.rank, copy.sizes = 2, given.sizes
-        copy.strides = array(INT64, [1, 0])
-        spread.append(copy)
-    exponentials = program(2, 0, ["load 0", "load 1", "sub 0 1", "exp 2"], [3])
-    quotients = program(2, 0, ["load 0", "load 1", "div 0 1"], [2])
-    steps = [
+    less = spread(greatest, given)
+    exponentials = reduction(["sub 0 1", "exp 2"], 2, *SUM)
+    lines = ["load 0", "load 1", "load 2", "sub 0 1", "exp 3", "div 4 2"]
+    ours = [
         backend.launch("reduce", reduction([], 1, *MAX), [greatest], [given], [columns]),
-        backend.launch("pointwise", exponentials, [out], [given, spread[0]]),
-        backend.launch("reduce", reduction([], 1, *SUM), [total], [out], [columns]),
-        backend.launch("pointwise", quotients, [out], [out, spread[1]]),
+        backend.launch("reduce", exponentials, [total], [given, less], [columns]),
+        backend.launch(
+            "pointwise", program(3, 0, lines, [5]), [out], [given, less, spread(total, given)]
+        ),
     ]
-
-    def ours() -> None:
-        for step in steps:
-            step()
 
     def theirs() -> torch.Tensor:
         return torch.softmax(x, 1)
 
-    return Row(f"softmax of {rows} rows", ours, theirs, lambda: backend.read(out, x), most)
+    name = f"softmax of {rows} rows"
+    return Row(name, in_turn(ours), theirs, lambda: backend.read(out, x), most)
+
+
+def norm_row(backend: Backend, x: torch.Tensor, most: float) -> Row:
+    """The mean, 1 / root of the variance, and a program: as PyTorch's operator is composed."""
+    rows, columns = x.shape
+    mean, scale = (backend.tensor(x[:, 0].contiguous()) for _ in range(2))
+    given, out = backend.tensor(x), backend.tensor(x)
+    share, less = f"constant {float_bits(1 / columns):#x}", spread(mean, given)
+    whole = reduction([], 1, *SUM, [share, "mul 0 1"])
+    ends = [share, f"constant {float_bits(1e-5):#x}", f"constant {float_bits(1):#x}"]
+    ends += ["mul 0 1", "add 4 2", "sqrt 5", "div 3 6"]
+    squares = reduction(["sub 0 1", "mul 2 2"], 2, *SUM, ends)
+    lines = ["load 0", "load 1", "load 2", "sub 0 1", "mul 3 2"]
+    ours = [
+        backend.launch("reduce", whole, [mean], [given], [columns]),
+        backend.launch("reduce", squares, [scale], [given, less], [columns]),
+        backend.launch(
+            "pointwise", program(3, 0, lines, [4]), [out], [given, less, spread(scale, given)]
+        ),
+    ]
+
+    def theirs() -> torch.Tensor:
+        return torch.nn.functional.layer_norm(x, (columns,))
+
+    name = f"layer norm of {rows} rows"
+    return Row(name, in_turn(ours), theirs, lambda: backend.read(out, x), most)
 
 
 def product_row(backend: Backend, size: int, most: float) -> Row:
@@ -239,6 +280,7 @@ def rows(backend: Backend) -> list[Row]:
         reduce_row(backend, "sum of columns", SUM, square, [0], lambda: square.sum(0), 1.5),
         reduce_row(backend, "max of rows", MAX, square, [1], lambda: square.amax(1), 1.5),
         softmax_row(backend, square, 2.0),
+        norm_row(backend, square, 2.0),
         product_row(backend, 512, 1.2),
         *convolutions(backend),
     ]  # fmt: skip

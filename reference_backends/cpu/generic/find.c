@@ -44,6 +44,10 @@ cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype) {
   return loops()->fold(opcode, dtype);
 }
 
+cpu_fill_t cpu_fill_find(void) {
+  return loops()->fill;
+}
+
 cpu_move_t cpu_move_find(void) {
   return loops()->move;
 }

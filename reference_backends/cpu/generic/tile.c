@@ -75,15 +75,7 @@ static void store_strided(char* to, const char* from, int64_t stride, int64_t co
 }
 
 void lanes_fill(void* buffer, uint64_t bits, int64_t element_bytes, size_t count) {
-  switch (element_bytes) {
-#define FILL(size, T)                  \
-  case size:                           \
-    for (size_t i = 0; i < count; i++) \
-      ((T*)buffer)[i] = (T)bits;       \
-    break;
-    SIZES(FILL)
-#undef FILL
-  }
+  cpu_fill_find()(buffer, bits, element_bytes, count);
 }
 
 void cpu_row_load(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes) {

@@ -27,6 +27,9 @@ typedef void (*cpu_loop_t)(void* out, const void* const* in, size_t count);
 /* Moves bytes between the memory of a device and buffers, as vdev_words_copy does, but faster. */
 typedef void (*cpu_move_t)(void* to, const void* from, size_t size_bytes);
 
+/* Fills a buffer with one element's bits; an element has 1, 2, 4 or 8 bytes. */
+typedef void (*cpu_fill_t)(void* to, uint64_t bits, int64_t element_bytes, size_t count);
+
 /* Makes one element of `count` (at least one), which may lie in the memory of a device and which the
  * opcode may combine in any order. */
 typedef void (*cpu_fold_t)(void* out, const void* in, size_t count);
@@ -41,6 +44,7 @@ typedef struct cpu_loop_set {
   cpu_loop_t (*direct)(uint16_t opcode, uint16_t dtype);
   cpu_fold_t (*fold)(uint16_t opcode, uint16_t dtype);
   cpu_move_t move;
+  cpu_fill_t fill;
 } cpu_loop_set_t;
 extern const cpu_loop_set_t cpu_loops_plain, cpu_loops_avx2, cpu_loops_avx512;
 
@@ -51,7 +55,8 @@ cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16
 cpu_loop_t cpu_direct_find(uint16_t opcode, uint16_t dtype);
 /* Returns what folds by this opcode; NULL where there is no such thing. */
 cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype);
-/* Returns how bytes are moved here. */
+/* Returns how buffers are filled here, and how bytes are moved. */
+cpu_fill_t cpu_fill_find(void);
 cpu_move_t cpu_move_find(void);
 
 /* Each file of loops defines what it has with the name of the set in it. */
@@ -83,6 +88,7 @@ cpu_loop_t CPU_LOOPS(word)(uint16_t opcode, uint16_t slot, int64_t element_bytes
 cpu_loop_t CPU_LOOPS(direct)(uint16_t opcode, uint16_t dtype);
 cpu_fold_t CPU_LOOPS(fold)(uint16_t opcode, uint16_t dtype);
 void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes);
+void CPU_LOOPS(fill)(void* to, uint64_t bits, int64_t element_bytes, size_t count);
 
 /* LOOP1 and so on define a loop of one, two or three operands `a`, `b`, `c` of type T, which gives R. */
 #define LOOP1(name, T, R, expression)                                \

@@ -53,6 +53,18 @@ cpu_loop_t CPU_LOOPS(word)(uint16_t opcode, uint16_t slot, int64_t element_bytes
   return opcode == TBK_OPCODE_BITCAST ? sames[element_bytes] : NULL;
 }
 
+void CPU_LOOPS(fill)(void* to, uint64_t bits, int64_t element_bytes, size_t count) {
+  switch (element_bytes) {
+#define FILL(bytes, T)                 \
+  case bytes:                          \
+    for (size_t i = 0; i < count; i++) \
+      ((T*)to)[i] = (T)bits;           \
+    break;
+    SIZES(FILL)
+#undef FILL
+  }
+}
+
 #if !CPU_READS_VECTORS
 void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes) {
   vdev_words_copy(to, from, size_bytes);
@@ -79,6 +91,6 @@ void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes) {
 }
 #endif
 
-const cpu_loop_set_t CPU_LOOPS(loops) = {
-    CPU_LOOPS(integer), CPU_LOOPS(real),   CPU_LOOPS(compare), CPU_LOOPS(cast),
-    CPU_LOOPS(word),    CPU_LOOPS(direct), CPU_LOOPS(fold),    CPU_LOOPS(move)};
+const cpu_loop_set_t CPU_LOOPS(loops) = {CPU_LOOPS(integer), CPU_LOOPS(real), CPU_LOOPS(compare),
+                                         CPU_LOOPS(cast),    CPU_LOOPS(word), CPU_LOOPS(direct),
+                                         CPU_LOOPS(fold),    CPU_LOOPS(move), CPU_LOOPS(fill)};
