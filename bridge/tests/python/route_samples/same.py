@@ -8,7 +8,6 @@ import torch
 
 RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
-_PRODUCT = "a reduction of products, whose factors may be exchanged"
 _HALVES = "both halves of the formula give the same but for rounding"
 _OWN = "the places are those of nonzero elements, or of a sort: none is negative or bad"
 _ONCE = "written into zeros, each place once"
@@ -28,7 +27,6 @@ SAME: dict[str, dict[str, str]] = {
         "tbk::pointwise: the last input is one element": "no exponent is negative",
         "tbk::pointwise: two inputs are exchanged": _COMMUTES,
     },
-    "reductions": {"tbk::reduce: two inputs are exchanged": _PRODUCT},
     "distances": {
         "tbk::index: a bad index is not told": _OWN,
         "tbk::index: writes are sums": _ONCE,
@@ -42,7 +40,6 @@ SAME: dict[str, dict[str, str]] = {
         "tbk::reduce: constants are others": _ZERO,
     },
     "pairs, moved": {"tbk::scan: operands are rounded to half precision": _FLAGS},
-    "attention": {"tbk::reduce: two inputs are exchanged": _PRODUCT},
     "masks": {
         "tbk::index: a bad index is not told": _OWN,
         "tbk::index: negative indices are bad": _OWN,
