@@ -25,10 +25,10 @@ enum { VECTORS = 4, ROUND = 16 };
 #endif
 
 /* Combines the second half of `count` elements with the first, until one is left; of 5 the last two with the first two. */
-#define HALVE(one, single, count)                           \
-  for (size_t parts = count; parts > 1; parts -= parts / 2) \
-    for (size_t i = 0; i < parts / 2; i++)                  \
-  single[i] = (number_t)one(single[i], single[parts - parts / 2 + i])
+#define HALVE(one, elements, count)                           \
+  for (size_t parts = (count); parts > 1; parts -= parts / 2) \
+    for (size_t i = 0; i < parts / 2; i++)                    \
+  (elements)[i] = (number_t)one((elements)[i], (elements)[parts - parts / 2 + i])
 
 /* `one` combines two numbers, `all` two vectors; `keep` takes a vector for `kept`, `find` what is kept for a vector. */
 #define FOLD(name, T, one, all, keep, find)                                         \
