@@ -58,32 +58,39 @@ static operand_t turned(operand_t of) {
   return (operand_t){of.matrix, of.columns, of.rows};
 }
 
-/* y = alpha * matrix * x + beta * y; steps are in elements. */
+/* y = alpha * matrix * x + y; steps are in elements. */
 static void multiply_row(int32_t dtype, const operand_t* by, double alpha, const char* x,
-                         int x_step, double beta, char* y, int y_step) {
+                         int x_step, char* y, int y_step) {
   const int turn = by->matrix.transposed ? TRANSPOSED : AS_IS;
   const int m = by->matrix.transposed ? by->columns : by->rows;
   const int n = by->matrix.transposed ? by->rows : by->columns;
   const void *matrix = by->matrix.data, *in = x;
   void* out = y;
   if (dtype == TBK_FLOAT32)
-    sgemv(ROW_MAJOR, turn, m, n, (float)alpha, matrix, by->matrix.stride, in, x_step, (float)beta,
-          out, y_step);
+    sgemv(ROW_MAJOR, turn, m, n, (float)alpha, matrix, by->matrix.stride, in, x_step, 1, out,
+          y_step);
   else
-    dgemv(ROW_MAJOR, turn, m, n, alpha, matrix, by->matrix.stride, in, x_step, beta, out, y_step);
+    dgemv(ROW_MAJOR, turn, m, n, alpha, matrix, by->matrix.stride, in, x_step, 1, out, y_step);
 }
 
-static void clear_row(char* row, int64_t step, int64_t count, int64_t bytes) {
-  if (step == 1) {
+/* y = beta * y, for which BLAS may do nothing where beta is NaN. What y has is not read where beta is 0. */
+static void scale_row(int32_t dtype, void* row, int64_t step, int64_t count, double beta) {
+  const int64_t bytes = tbk_dtype_bytes(dtype);
+  if (beta == 0 && step == 1) {
     memset(row, 0, (size_t)(count * bytes));
     return;
   }
-  for (int64_t j = 0; j < count; j++)
-    memset(row + j * step * bytes, 0, (size_t)bytes);
+  for (int64_t i = 0; i < count; i++)
+    if (dtype == TBK_FLOAT32) {
+      float* y = (float*)row + i * step;
+      *y = beta == 0 ? 0 : (float)beta * *y;
+    } else {
+      double* y = (double*)row + i * step;
+      *y = beta == 0 ? 0 : beta * *y;
+    }
 }
 
-/* Each row of c is b, turned, times a row of a. Elements of a row of c are `step` apart, rows `next`. What c has is
- * not read where beta is 0, which BLAS may multiply with. */
+/* Each row of c is b, turned, times a row of a. Elements of a row of c are `step` apart, rows `next`. */
 static void multiply_rows(int32_t dtype, operand_t a, operand_t b, double alpha, double beta,
                           char* c, int64_t step, int64_t next) {
   const int64_t bytes = tbk_dtype_bytes(dtype);
@@ -91,9 +98,8 @@ static void multiply_rows(int32_t dtype, operand_t a, operand_t b, double alpha,
   const int x_step = a.matrix.transposed ? a.matrix.stride : 1;
   const operand_t by = turned(b);
   for (int32_t i = 0; i < a.rows; i++, c += next * bytes) {
-    if (beta == 0) clear_row(c, step, b.columns, bytes);
-    multiply_row(dtype, &by, alpha, a.matrix.data + i * x_next * bytes, x_step,
-                 beta == 0 ? 1 : beta, c, (int)step);
+    if (beta != 1) scale_row(dtype, c, step, b.columns, beta);
+    multiply_row(dtype, &by, alpha, a.matrix.data + i * x_next * bytes, x_step, c, (int)step);
   }
 }
 

@@ -5,6 +5,7 @@
  * matmul_test.c: products against plain loops, of elements that are not aligned, which no allocator hands out
  * and the contract tests cannot have; and of batches that are folded into one product.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ typedef struct product {
   int64_t batch, m, n, k;
   bool shares_b, is_turned[OPERANDS]; /* columns go without gaps */
   int64_t beta;                       /* of what the output has before, where it is not 0 */
+  bool is_lost;                       /* beta is NaN */
 } product_t;
 
 static double number(const session_tensor_t* tensor, int64_t at) {
@@ -87,7 +89,8 @@ static void launch(session_t* session, product_t* p, uint64_t shift) {
       .b = &p->tensors[B].tensor,
       .out = &p->tensors[OUT].tensor,
       .c = p->beta ? &p->tensors[OUT].tensor : NULL,
-      .beta = {real ? TBK_SCALAR_DOUBLE : TBK_SCALAR_INT, p->beta, (double)p->beta, 0},
+      .beta = {real ? TBK_SCALAR_DOUBLE : TBK_SCALAR_INT, p->beta,
+               p->is_lost ? NAN : (double)p->beta, 0},
       .alpha = {real ? TBK_SCALAR_DOUBLE : TBK_SCALAR_INT, 2, 2, 0},
       .index_bits = 64};
   tbk_error_t error = {{0}};
@@ -167,11 +170,55 @@ static void few_rows_or_columns(void) {
               false);
 }
 
+static bool is_alike(double seen, double right) {
+  return isnan(right) ? isnan(seen) : seen == right;
+}
+
+/* What is no number, and infinities beside zeros, in one of the factors or as beta: BLAS skips nothing. */
+static void check_odd(session_t* session, product_t p, int32_t dtype, int odd, double value) {
+  open_product(session, &p, dtype);
+  for (int64_t i = 0; i < session_count(&p.tensors[A]); i++)
+    set_number(&p.tensors[A], i, i % 3);
+  if (odd == A || odd == B) {
+    const float narrow = (float)value;
+    memcpy(session_element(&p.tensors[odd], 0),
+           dtype == TBK_FLOAT32 ? (const void*)&narrow : &value,
+           dtype == TBK_FLOAT32 ? sizeof narrow : sizeof value);
+  }
+  launch(session, &p, 0);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < p.m; i++)
+    for (int64_t j = 0; j < p.n; j++)
+      wrong += !is_alike(number(&p.tensors[OUT], i * p.n + j),
+                         p.is_lost ? (double)NAN : 2 * sum(&p, 0, i, j));
+  CU_ASSERT_EQUAL(wrong, 0);
+  close_product(session, &p);
+}
+
+static void numbers_that_are_not_finite(void) {
+  static const int64_t sizes[][2] = {{1, 20}, {2, 20}, {5, 20}, {20, 2}, {1, 1}};
+  session_t session = session_open(NULL);
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (unsigned way = 0; way < 8; way++) {
+      const int32_t dtype = way & 1 ? TBK_FLOAT64 : TBK_FLOAT32;
+      product_t p = {.batch = 1, .m = sizes[s][0], .n = sizes[s][1], .k = 33};
+      p.is_turned[A] = way & 2;
+      p.is_turned[B] = way & 4;
+      check_odd(&session, p, dtype, A, NAN);
+      check_odd(&session, p, dtype, B, INFINITY);
+      p.beta = 1;
+      p.is_lost = true;
+      check_odd(&session, p, dtype, OUT, 0);
+    }
+  session_close(&session);
+}
+
 const CU_TestInfo cpu_matmul_tests[] = {
     {"elements_that_are_not_aligned", elements_that_are_not_aligned},
     {"batches_of_one_matrix", batches_of_one_matrix},
     {"batches_of_one_row", batches_of_one_row},
     {"more_than_a_tile", more_than_a_tile},
     {"few_rows_or_columns", few_rows_or_columns},
+    {"numbers_that_are_not_finite", numbers_that_are_not_finite},
     CU_TEST_INFO_NULL,
 };
