@@ -51,6 +51,8 @@ class Display:
         if name != self._now.phase:
             self._now, self._since = Progress(name, left=takes, unit=unit), time.monotonic()
             self._takes = takes
+            if self._live is not None:
+                self._live.refresh()  # a phase that is over soon is seen, too
 
     def show(
         self, done: int, planned: int, failing: int, left: float | None = None, latest: str = ""
