@@ -38,7 +38,7 @@ enum { VECTORS = 4, ROUND = 16 };
     enum { LANES = CPU_VECTOR_BYTES / sizeof(number_t), FEW = VECTORS * LANES };    \
     const char* x = in;                                                             \
     const char* const end = x + count / LANES * CPU_VECTOR_BYTES;                   \
-    vector_t part[VECTORS], made[VECTORS], next, kept = {0};                        \
+    vector_t part[VECTORS], made[VECTORS] = {{0}}, next, kept = {0};                \
     number_t single[FEW], rest[LANES];                                              \
     if (count < FEW) {                                                              \
       CPU_LOOPS(move)(single, x, count * sizeof(number_t));                         \
