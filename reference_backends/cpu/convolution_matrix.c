@@ -67,7 +67,7 @@ uint64_t cpu_buffers_divide(const cpu_convolution_t* one, char* workspace, cpu_b
 
 static void cast(int32_t from, int32_t to, const void* in, void* out, int64_t count) {
   const cpu_loop_t loop = cpu_loop_find(TBK_OPCODE_CAST, (uint16_t)from, (uint16_t)to, 0);
-  loop(out, &in, ((size_t)count + CPU_LANE_STEP - 1) / CPU_LANE_STEP * CPU_LANE_STEP);
+  loop(out, &in, cpu_whole_lanes((size_t)count));
 }
 
 /* Where a matrix lies as the tensor has it. */

@@ -52,18 +52,6 @@ void cpu_store_word(char* to, uint64_t word, int64_t size_bytes) {
   }
 }
 
-static float float_of_bits(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static uint32_t bits_of_float(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
 static double double_of_bits(uint64_t bits) {
   double value;
   memcpy(&value, &bits, sizeof value);

@@ -107,6 +107,13 @@ static inline bool cpu_is_word(int64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
 }
 
+/* Returns what sums and products of a dtype are added in: halves in FLOAT32, integers in INT64, which wraps around and
+ * is cut to size. */
+static inline int32_t cpu_summed_in(int32_t dtype) {
+  if (tbk_dtype_kind(dtype) == TBK_KIND_INTEGER) return TBK_INT64;
+  return dtype == TBK_FLOAT64 ? TBK_FLOAT64 : TBK_FLOAT32;
+}
+
 /* blas.c: C = alpha * A * B + beta * C, row-major; false where no BLAS can be had. With a beta of 0 C is not
  * read. */
 typedef struct cpu_matrix {

@@ -83,7 +83,8 @@ static void plan(const cpu_job_t* job, uint16_t opcode, bool scales, arithmetic_
 /* Fills a buffer, as far as blocks can reach, with one element. */
 static void fill(const cpu_job_t* job, const char* element, int64_t bytes, char* to) {
   const int64_t count = job->operands[0].count, most = CPU_BLOCK_ELEMENTS;
-  cpu_row_load(to, element, 0, (int64_t)cpu_whole_lanes(count < most ? count : most), bytes);
+  cpu_row_load(to, element, 0, (int64_t)cpu_whole_lanes((size_t)(count < most ? count : most)),
+               bytes);
 }
 
 /* Multiplies the second operand by alpha. */
@@ -105,7 +106,8 @@ static void load_single(const cpu_job_t* job, int operand, arithmetic_t* how, ch
   fill(job, view->data, how->bytes, how->widen ? how->raw : to);
   const int64_t count = view->count, most = CPU_BLOCK_ELEMENTS;
   if (how->widen)
-    how->widen(to, (const void*[]){how->raw}, cpu_whole_lanes(count < most ? count : most));
+    how->widen(to, (const void*[]){how->raw},
+               cpu_whole_lanes((size_t)(count < most ? count : most)));
 }
 
 static void load(const cpu_block_t* block, int operand, arithmetic_t* how, char* to) {
@@ -137,7 +139,7 @@ static bool compute_direct(const cpu_block_t* block, const arithmetic_t* how) {
 static void compute_block(const cpu_job_t* job, const cpu_block_t* block, void* context) {
   arithmetic_t* how = context;
   if (compute_direct(block, how)) return;
-  const size_t lanes = cpu_whole_lanes(block->rows * block->count);
+  const size_t lanes = cpu_whole_lanes((size_t)(block->rows * block->count));
   const char *second = how->right, *result = how->made;
   load(block, 1, how, how->left);
   load(block, 2, how, how->right);

@@ -16,11 +16,6 @@ typedef struct batch {
   int64_t sizes[CPU_MAX_RANK], strides[CPU_OPERANDS_MOST][CPU_MAX_RANK];
 } batch_t;
 
-static int32_t computed_in(int32_t dtype) {
-  if (tbk_dtype_kind(dtype) == TBK_KIND_INTEGER) return TBK_INT64;
-  return dtype == TBK_FLOAT64 ? TBK_FLOAT64 : TBK_FLOAT32;
-}
-
 static cpu_plane_t plane(const cpu_view_t* view) {
   if (view->rank < 2) return (cpu_plane_t){0};
   return (cpu_plane_t){view->data, view->strides[view->rank - 2], view->strides[view->rank - 1]};
@@ -59,7 +54,7 @@ static void fold(batch_t* batch, cpu_product_t* p) {
 static cpu_product_t product_of(const cpu_job_t* job, batch_t* batch) {
   const cpu_view_t *out = &job->operands[OUT], *a = &job->operands[A];
   cpu_product_t p = {.dtype = out->dtype,
-                     .computed = computed_in(out->dtype),
+                     .computed = cpu_summed_in(out->dtype),
                      .bytes = out->element_bytes,
                      .m = out->sizes[out->rank - 2],
                      .n = out->sizes[out->rank - 1],

@@ -43,18 +43,12 @@ static cpu_plane_t plane(const cpu_view_t* view) {
   return (cpu_plane_t){view->data, view->strides[0], view->strides[1]};
 }
 
-/* Integers wrap around, and are cut to size. */
-static int32_t computed_in(int32_t dtype) {
-  if (tbk_dtype_kind(dtype) == TBK_KIND_INTEGER) return TBK_INT64;
-  return dtype == TBK_FLOAT64 ? TBK_FLOAT64 : TBK_FLOAT32;
-}
-
 /* out = sign * a * b, and what stands in `out` already where it `adds`. */
 static cpu_product_t product_of(const cpu_view_t* out, const cpu_view_t* a, const cpu_view_t* b,
                                 int sign, bool adds) {
   const tbk_kind_t kind = tbk_dtype_kind(out->dtype);
   cpu_product_t p = {.dtype = out->dtype,
-                     .computed = computed_in(out->dtype),
+                     .computed = cpu_summed_in(out->dtype),
                      .bytes = out->element_bytes,
                      .m = out->sizes[0],
                      .n = out->sizes[1],

@@ -154,16 +154,10 @@ static void make_tensors(const tbk_args_sum_dim_IntList_t* args, const cpu_job_t
   t->in.strides = t->in_strides;
 }
 
-/* Halves are added in FLOAT32, integers in INT64, which wraps around and is cut to size. */
-static int32_t added_in(int32_t dtype) {
-  if (tbk_dtype_kind(dtype) == TBK_KIND_INTEGER) return TBK_INT64;
-  return dtype == TBK_FLOAT64 ? TBK_FLOAT64 : TBK_FLOAT32;
-}
-
 static tbk_status_t build_reduction(vdev_arena_t* arena, const tensors_t* t, cpu_job_t* job,
                                     tbk_error_t* error) {
   static const uint64_t zero = 0;
-  const int32_t from = t->in.dtype, to = t->out.dtype, state = added_in(to);
+  const int32_t from = t->in.dtype, to = t->out.dtype, state = cpu_summed_in(to);
   program_t map, combine, finish;
   make_map(&map, from, state);
   make_combine(&combine, state);

@@ -10,7 +10,7 @@
 enum { ROW_MOST = 512 }; /* elements that are converted at a time */
 
 int64_t cpu_tile_lanes(int64_t count) {
-  return (count + CPU_LANE_STEP - 1) / CPU_LANE_STEP * CPU_LANE_STEP;
+  return (int64_t)cpu_whole_lanes((size_t)count);
 }
 
 /* ------------------------------------------------------------------------------- elements ------ */

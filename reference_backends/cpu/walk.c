@@ -168,7 +168,7 @@ static bool is_one_row(const cpu_block_t* block, int operand) {
 
 size_t cpu_block_load(const cpu_block_t* block, int operand, int64_t bytes, char* to) {
   const int64_t all = block->rows * block->count;
-  const int64_t lanes = (int64_t)cpu_whole_lanes(all);
+  const int64_t lanes = (int64_t)cpu_whole_lanes((size_t)all);
   const int64_t step = block->steps[operand];
   const char* at = block->at[operand];
   if (is_one_row(block, operand))

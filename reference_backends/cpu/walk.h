@@ -22,11 +22,6 @@ typedef struct cpu_block {
 enum { CPU_BLOCK_ELEMENTS = 512, CPU_BLOCK_BYTES = CPU_BLOCK_ELEMENTS * 8 };
 _Static_assert(CPU_BLOCK_ELEMENTS % CPU_LANE_STEP == 0, "a buffer has room for whole lanes");
 
-/* Returns how many lanes loops are called with for so many elements. */
-static inline size_t cpu_whole_lanes(int64_t count) {
-  return (size_t)((count + CPU_LANE_STEP - 1) / CPU_LANE_STEP * CPU_LANE_STEP);
-}
-
 typedef void (*cpu_block_fn)(const cpu_job_t* job, const cpu_block_t* block, void* context);
 /* Calls `compute` for blocks of at most `limit` elements, which are all elements of the output together. */
 void cpu_walk(const cpu_job_t* job, int64_t limit, cpu_block_fn compute, void* context);

@@ -51,7 +51,7 @@ static void run_direct(const frame_t* frame, const code_step_t* step, const tile
     const void* place = stays ? frame->loaded[step->in[k]] : NULL;
     in[k] = place ? place : frame->buffers[step->in[k]];
   }
-  step->direct(out, in, frame_padded(tile->count));
+  step->direct(out, in, cpu_whole_lanes(tile->count));
 }
 
 void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* tile) {
@@ -86,12 +86,12 @@ void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* til
         tile_gather(tile, &frame->inputs[step->slot], step->bounds, in, out);
       break;
     default:
-      step->loop(out, in, frame_padded(tile->count));
+      step->loop(out, in, cpu_whole_lanes(tile->count));
   }
 }
 
 void frame_begin(frame_t* frame, const space_t* space, const access_t* inputs, size_t lanes) {
-  const tile_t tile = {.space = space, .count = frame_padded(lanes)};
+  const tile_t tile = {.space = space, .count = cpu_whole_lanes(lanes)};
   frame->inputs = inputs;
   frame->tables = NULL;
   for (size_t i = 0; i < frame->code->uniform_count; i++)

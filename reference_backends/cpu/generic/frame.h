@@ -66,9 +66,5 @@ bool frame_has_direct_result(const frame_t* frame);
 /* Computes one tile of such a frame, whose result comes to `out`; whole steps of lanes. */
 void frame_run_into(const frame_t* frame, const tile_t* tile, void* out);
 const void* frame_result(const frame_t* frame, size_t i);
-/* Returns `count` rounded up to what loops take. */
-static inline size_t frame_padded(size_t count) {
-  return (count + CPU_LANE_STEP - 1) / CPU_LANE_STEP * CPU_LANE_STEP;
-}
 
 #endif /* TBK_CPU_FRAME_H */

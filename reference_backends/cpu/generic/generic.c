@@ -100,7 +100,7 @@ static size_t choose_lanes(const cpu_generic_t* generic) {
   }
   while (lanes > LANES_LEAST && buffers * lanes * sizeof(uint64_t) > NEAR_BYTES)
     lanes /= 2;
-  return (uint64_t)most < lanes ? frame_padded((size_t)most) : lanes;
+  return (uint64_t)most < lanes ? cpu_whole_lanes((size_t)most) : lanes;
 }
 
 /* The most that a set takes. */

@@ -10,18 +10,6 @@
 
 #include "loops.h"
 
-static inline float float_of_bits(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static inline uint32_t bits_of_float(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
 /* A half has 5 bits of exponent with a bias of 15, a float 8 with 127. */
 static inline float of_half(uint16_t half) {
   const uint32_t size = half & 0x7fffu, exponent = size >> 10;

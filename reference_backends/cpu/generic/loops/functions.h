@@ -10,20 +10,8 @@
 #define TBK_CPU_LOOPS_FUNCTIONS_H
 
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
-static inline uint32_t bits_of(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-static inline float float_of(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
+#include "loops.h"
 
 /* Returns exp(a) = 2^n * exp(r), where r is at most half of log(2); what is below the least subnormal is 0.
  * 2^n goes in two factors, so that a subnormal result is rounded once. NaN goes through. */
@@ -39,8 +27,9 @@ static inline float float32_exp(float a) {
   p = fmaf(p, r, 0x1.55548ep-3f);
   p = fmaf(p, r, 0.5f);
   const float small = fmaf(p, r * r, r) + 1.0f;
-  const uint32_t power = bits_of(shifted) + (127 * 2 - bits_of(whole)), half = power >> 1;
-  return small * float_of(half << 23) * float_of((power - half) << 23);
+  const uint32_t power = bits_of_float(shifted) + (127 * 2 - bits_of_float(whole)),
+                 half = power >> 1;
+  return small * float_of_bits(half << 23) * float_of_bits((power - half) << 23);
 }
 
 /* Returns erf(a): a + a * P(a^2) below 1, from there a polynomial of what |a| is above 2.5, and 1 from 4 on. */

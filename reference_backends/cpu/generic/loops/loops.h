@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <tbk/tbk_program.h>
 
 /*
@@ -17,6 +18,22 @@
  * lies in the vectors of a loop or in what they leave over. Buffers are so much longer.
  */
 enum { CPU_LANE_STEP = 16 };
+/* Returns how many lanes loops are called with for so many elements. */
+static inline size_t cpu_whole_lanes(size_t count) {
+  return (count + CPU_LANE_STEP - 1) / CPU_LANE_STEP * CPU_LANE_STEP;
+}
+
+static inline float float_of_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static inline uint32_t bits_of_float(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
 
 /*
  * Computes out[0 .. count) of the operands, each an array of as many; count is a multiple of
