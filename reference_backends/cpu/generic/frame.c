@@ -41,9 +41,8 @@ static void load(const frame_t* frame, const code_step_t* step, const tile_t* ti
   if (!place) tile_load(tile, access, frame->buffers[step->out]);
 }
 
-/* Runs a direct loop, whose operands may be loads that stay. */
-static void run_direct(const frame_t* frame, const code_step_t* step, const tile_t* tile,
-                       void* out) {
+/* The operands of a direct loop may be loads that stay. */
+static void run_direct(const frame_t* frame, const code_step_t* step, size_t count, void* out) {
   const void* in[2];
   for (int32_t k = 0; k < 2; k++) {
     const int32_t from = step->from[k];
@@ -51,18 +50,29 @@ static void run_direct(const frame_t* frame, const code_step_t* step, const tile
     const void* place = stays ? frame->loaded[step->in[k]] : NULL;
     in[k] = place ? place : frame->buffers[step->in[k]];
   }
-  step->direct(out, in, cpu_whole_lanes(tile->count));
+  step->direct(out, in, cpu_whole_lanes(count));
 }
 
-void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* tile) {
+void frame_loop(const frame_t* frame, const code_step_t* step, size_t count, void* out) {
+  if (step->direct) {
+    run_direct(frame, step, count, out);
+    return;
+  }
   const void* in[SPACE_RANK];
   for (int32_t k = 0; k < step->in_count; k++)
     in[k] = frame->buffers[step->in[k]];
+  step->loop(out, in, cpu_whole_lanes(count));
+}
+
+static void gather(const frame_t* frame, const code_step_t* step, const tile_t* tile, void* out) {
+  const void* in[SPACE_RANK];
+  for (int32_t k = 0; k < step->in_count; k++)
+    in[k] = frame->buffers[step->in[k]];
+  tile_gather(tile, &frame->inputs[step->slot], step->bounds, in, out);
+}
+
+void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* tile) {
   void* out = frame->buffers[step->out];
-  if (step->direct) {
-    run_direct(frame, step, tile, out);
-    return;
-  }
   switch (step->opcode) {
     case TBK_OPCODE_CONSTANT:
       lanes_fill(out, step->immediate, tbk_dtype_bytes(step->dtype), tile->count);
@@ -83,10 +93,10 @@ void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* til
       if (frame->inputs[step->slot].own_rank < 0)
         load(frame, step, tile);
       else
-        tile_gather(tile, &frame->inputs[step->slot], step->bounds, in, out);
+        gather(frame, step, tile, out);
       break;
     default:
-      step->loop(out, in, cpu_whole_lanes(tile->count));
+      frame_loop(frame, step, tile->count, out);
   }
 }
 
@@ -140,7 +150,7 @@ bool frame_has_direct_result(const frame_t* frame) {
 void frame_run_into(const frame_t* frame, const tile_t* tile, void* out) {
   const size_t last = frame->code->step_count - 1;
   run_steps(frame, tile, last);
-  run_direct(frame, &frame->code->steps[last], tile, out);
+  run_direct(frame, &frame->code->steps[last], tile->count, out);
 }
 
 const void* frame_result(const frame_t* frame, size_t i) {

@@ -32,6 +32,9 @@ char* tile_together(const tile_t* tile, const access_t* access);
 /* Moves between a buffer and an operand of the space. */
 void tile_load(const tile_t* tile, const access_t* access, void* buffer);
 void tile_store(const tile_t* tile, const access_t* access, const void* buffer);
+/* Moves elements that lie along dimension `d`, from one on, to a buffer. */
+void tile_load_along(const access_t* access, int32_t d, const char* from, size_t count,
+                     void* buffer);
 /* The coordinate along `d` of each element. */
 void tile_coordinates(const tile_t* tile, int32_t d, int64_t* buffer);
 /* Elements at indices of their own; `in` has one buffer for each dimension. */
@@ -57,6 +60,8 @@ size_t frame_bytes(const code_t* code, size_t lanes);
 char* frame_make(frame_t* frame, const code_t* code, size_t lanes, char* memory);
 /* Computes what is the same for all elements of a space, and takes its inputs, from `inputs` on. */
 void frame_begin(frame_t* frame, const space_t* space, const access_t* inputs, size_t lanes);
+/* Runs a step that has a loop, on what its operands left; the result comes to `out`. */
+void frame_loop(const frame_t* frame, const code_step_t* step, size_t count, void* out);
 /* Runs one step that has no tables. */
 void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* tile);
 /* Computes one tile; the results lie in the code's buffers. */

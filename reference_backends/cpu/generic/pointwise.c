@@ -35,6 +35,10 @@ void pointwise_compute(const cpu_generic_t* generic) {
     if (count == 0) continue;
     frame_begin(&frame, space, space->accesses + space->output_count,
                 (size_t)(count < lanes ? count : lanes));
+    if (strips_fit(generic->code->parts[0], space)) {
+      strips_compute(&frame, space, generic->lanes);
+      continue;
+    }
     tables_make(&frame, space, TABLES_OUTER, generic->lanes, generic_tables(generic, CODE_MAP));
     tile_t tile = {.space = space, .rank = space->outer_rank, .linear_moves = true};
     for (int64_t at = 0; at < count; at += lanes)

@@ -193,12 +193,21 @@ static void each_row(const tile_t* tile, const access_t* access, char* buffer, r
   }
 }
 
+/* Any byte but 0 is true. */
+static void make_true(uint8_t* truth, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    truth[i] = truth[i] != 0;
+}
+
 void tile_load(const tile_t* tile, const access_t* access, void* buffer) {
   each_row(tile, access, buffer, read_row);
-  if (access->dtype != TBK_BOOL) return;
-  uint8_t* truth = buffer;
-  for (size_t i = 0; i < tile->count; i++)
-    truth[i] = truth[i] != 0;
+  if (access->dtype == TBK_BOOL) make_true(buffer, tile->count);
+}
+
+void tile_load_along(const access_t* access, int32_t d, const char* from, size_t count,
+                     void* buffer) {
+  cpu_row_load(buffer, from, access->strides[d], (int64_t)count, access->element_bytes);
+  if (access->dtype == TBK_BOOL) make_true(buffer, count);
 }
 
 void tile_store(const tile_t* tile, const access_t* access, const void* buffer) {

@@ -76,24 +76,66 @@ static void layouts_are_walked_alike(void) {
 }
 
 /* Nothing but the output's elements is written, between its strides neither. */
-static void nothing_else_is_written(void) {
-  session_t session = session_open("");
+static void check_written(session_t* session, const int64_t* sizes, const int64_t* strides) {
   tbk_program_t* program =
       session_program("program 1\nnumber 0 BOOL\nv0 = NUMBER BOOL slot 0\nresult 0 v0\n");
-  const int64_t sizes[] = {40, 30}, strides[] = {100, 3};
   const uint64_t number = 1;
-  session_tensor_t out = session_tensor(&session, TBK_BOOL, 2, sizes, strides, 5);
+  session_tensor_t out = session_tensor(session, TBK_BOOL, 2, sizes, strides, 5);
   uint8_t* before = malloc(out.bytes);
   memcpy(before, out.host, out.bytes);
   for (int64_t i = 0; i < session_count(&out); i++)
     before[(uint8_t*)session_element(&out, i) - (uint8_t*)out.host] = 1;
   CU_ASSERT_EQUAL(
-      session_pointwise(&session, program, (session_tensor_t*[]){&out, NULL}, NULL, &number),
+      session_pointwise(session, program, (session_tensor_t*[]){&out, NULL}, NULL, &number),
       TBK_OK);
   CU_ASSERT_EQUAL(memcmp(before, out.host, out.bytes), 0);
   free(before);
   free(program);
-  session_free(&session, &out);
+  session_free(session, &out);
+}
+
+/* In short rows, and in long ones. */
+static void nothing_else_is_written(void) {
+  session_t session = session_open("");
+  check_written(&session, (int64_t[]){40, 30}, (int64_t[]){100, 3});
+  check_written(&session, (int64_t[]){4, 333}, (int64_t[]){1000, 3});
+  check_written(&session, (int64_t[]){4, 333}, (int64_t[]){400, 1});
+  session_close(&session);
+}
+
+/* Any byte but 0 is true, and each result has its own strides; rows of 700 are no whole number of anything. */
+static void long_rows_have_several_results(void) {
+  session_t session = session_open("");
+  tbk_program_t* program = session_program(
+      "program 1\ninput 0 BOOL\ninput 1 INT32\nv0 = LOAD BOOL slot 0\nv1 = LOAD INT32 slot 1\n"
+      "v2 = NEG INT32 v1\nv3 = SELECT INT32 v0 v1 v2\nv4 = CAST INT64 v0\nresult 0 v3\n"
+      "result 1 v4\nresult 2 v0\n");
+  const int64_t sizes[] = {3, 700}, wide[] = {1500, 2}, turned[] = {700, -1}, same[] = {0, 1};
+  session_tensor_t truth = session_tensor(&session, TBK_BOOL, 2, sizes, wide, 3);
+  session_tensor_t number = session_tensor(&session, TBK_INT32, 2, sizes, same, 4);
+  session_tensor_t chosen = session_tensor(&session, TBK_INT32, 2, sizes, NULL, 1);
+  session_tensor_t counted = session_tensor(&session, TBK_INT64, 2, sizes, turned, 2);
+  session_tensor_t copied = session_tensor(&session, TBK_BOOL, 2, sizes, wide, 5);
+  for (int64_t i = 0; i < session_count(&truth); i += 2)
+    *(uint8_t*)session_element(&truth, i) = 0;
+  session_upload(&session, &truth);
+  CU_ASSERT_EQUAL(
+      session_pointwise(&session, program, (session_tensor_t*[]){&chosen, &counted, &copied, NULL},
+                        (session_tensor_t*[]){&truth, &number, NULL}, NULL),
+      TBK_OK);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < session_count(&chosen); i++) {
+    const bool is_true = *(uint8_t*)session_element(&truth, i) != 0;
+    const uint32_t from = *(uint32_t*)session_element(&number, i);
+    wrong += *(uint32_t*)session_element(&chosen, i) != (is_true ? from : -from);
+    wrong += *(int64_t*)session_element(&counted, i) != is_true;
+    wrong += *(uint8_t*)session_element(&copied, i) != is_true;
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+  free(program);
+  session_tensor_t* all[] = {&truth, &number, &chosen, &counted, &copied};
+  for (int i = 0; i < 5; i++)
+    session_free(&session, all[i]);
   session_close(&session);
 }
 
@@ -286,6 +328,7 @@ static void values_do_not_depend_on_where_they_lie(void) {
 const CU_TestInfo cpu_pointwise_tests[] = {
     {"layouts_are_walked_alike", layouts_are_walked_alike},
     {"nothing_else_is_written", nothing_else_is_written},
+    {"long_rows_have_several_results", long_rows_have_several_results},
     {"coordinates_and_positions_are_of_the_space", coordinates_and_positions_are_of_the_space},
     {"indices_keep_to_their_bounds", indices_keep_to_their_bounds},
     {"random_words_are_philox", random_words_are_philox},
