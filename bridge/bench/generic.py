@@ -34,6 +34,7 @@ OPCODES = {
     "sin": 60,
     "tanh": 69,
     "erf": 73,
+    "fma": 28,
 }
 
 

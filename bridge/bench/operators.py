@@ -238,13 +238,11 @@ def rows(backend: Backend) -> list[Row]:
     sigmoid = ["constant 0x3f800000", "constant 0", "sub 2 0", "exp 3", "add 1 4", "div 1 5"]
     gelu = [
         "constant 0x3f3504f3",
-        "constant 0x3f800000",
         "constant 0x3f000000",
+        "mul 0 2",
         "mul 0 1",
         "erf 4",
-        "add 5 2",
-        "mul 0 3",
-        "mul 7 6",
+        "fma 3 5 3",
     ]
     return [
         pointwise_row(backend, "add", ["add 0 1"], [a, b], lambda: a + b, 1.5),

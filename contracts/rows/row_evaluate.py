@@ -249,6 +249,13 @@ def evaluate(
     return Values(result, terms, subnormal.expand(shape))
 
 
+def added_by(opcode: str, operands: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Returns what an opcode adds, which its result may be far smaller than."""
+    if opcode == "FMA":
+        return operands[0] * operands[1], operands[2]
+    return operands if opcode in ("ADD", "SUB") else ()
+
+
 class Machine:
     """Runs the nodes of one call."""
 
@@ -265,9 +272,9 @@ class Machine:
         for node in formula.nodes:
             operands = [values[place] for place in node.operands]
             values.append(self.value(node, operands))
-            if node.kind == "kOpcode" and node.name in ("ADD", "SUB") and values[-1].dtype in REAL:
-                size = torch.maximum(operands[0].abs(), operands[1].abs())
-                terms = size if terms is None else torch.maximum(terms, size)
+            if node.kind == "kOpcode" and values[-1].dtype in REAL:
+                for term in added_by(node.name, operands):
+                    terms = term.abs() if terms is None else torch.maximum(terms, term.abs())
         for value in values:
             if value.dtype in REAL:
                 subnormal = subnormal | (value != 0) & (value.abs() < torch.finfo(value.dtype).tiny)

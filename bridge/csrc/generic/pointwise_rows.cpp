@@ -504,8 +504,8 @@ const Formula f103 = {f103_nodes, 3};
 const Node f104_nodes[] = {T(0), T(1), O(TBK_OPCODE_GE, 0, 1)};
 const Formula f104 = {f104_nodes, 3};
 const Condition c105[] = {{1, Is::kText, 0, "none"}};
-const Node f106_nodes[] = {T(0), L(0.5), L(-0.7071067811865476), O(TBK_OPCODE_MUL, 0, 2),
-    O(TBK_OPCODE_ERFC, 3), O(TBK_OPCODE_MUL, 1, 4), O(TBK_OPCODE_MUL, 0, 5)};
+const Node f106_nodes[] = {L(0.5), T(0), O(TBK_OPCODE_MUL, 0, 1), L(0.7071067811865476),
+    O(TBK_OPCODE_MUL, 1, 3), O(TBK_OPCODE_ERF, 4), O(TBK_OPCODE_FMA, 2, 5, 2)};
 const Formula f106 = {f106_nodes, 7};
 const Condition c107[] = {{1, Is::kText, 0, "tanh"}};
 const Node f108_nodes[] = {L(0.5), T(0), O(TBK_OPCODE_MUL, 0, 1), L(1), L(0.7978845608028654),

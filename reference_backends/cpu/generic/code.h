@@ -23,6 +23,7 @@ typedef struct code_step {
   bool stays;        /* a load that one step reads, which has a direct loop: it need not be moved */
   uint16_t opcode;
   uint16_t dtype;
+  uint16_t takes; /* of the last operand, or, where a step compares, of what is compared */
   uint16_t slot;
   uint16_t bounds;
   uint64_t immediate;
@@ -58,6 +59,8 @@ typedef struct code {
  * Errors: NULL without host memory.
  */
 code_t* code_new(const tbk_program_t* program);
+/* fuse.c: makes one step of two where there is a loop for both. */
+void code_fuse(code_t* code);
 void code_free(code_t* code);
 
 /* ------------------------------------------------------------------------------------- cache -- */

@@ -133,8 +133,8 @@ static void add_step(compiler_t* compiler, size_t i) {
   step->stays = compiler->values[i].stays;
   step->direct = direct_of(instruction);
   if (step->in_count == 0 || step->opcode == TBK_OPCODE_LOAD) return;
-  const uint16_t takes = compiler->program->instructions[operands[step->in_count - 1]].dtype;
-  step->loop = cpu_loop_find(step->opcode, takes, step->dtype, step->slot);
+  step->takes = compiler->program->instructions[operands[step->in_count - 1]].dtype;
+  step->loop = cpu_loop_find(step->opcode, step->takes, step->dtype, step->slot);
 }
 
 static void add_steps(compiler_t* compiler, bool uniform) {
@@ -206,6 +206,7 @@ code_t* code_new(const tbk_program_t* program) {
     code->uniform_count = code->step_count;
     add_steps(compiler, false);
     add_results(compiler);
+    code_fuse(code);
   }
   free(compiler);
   return code;

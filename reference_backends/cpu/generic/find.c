@@ -4,6 +4,7 @@
  *
  * find.c: which loop computes an opcode on this processor.
  */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <tbk/dtypes.h>
 
@@ -17,7 +18,7 @@ static bool has_avx512(void) {
 }
 #endif
 
-static const cpu_loop_set_t* loops(void) {
+static const cpu_loop_set_t* choose(void) {
 #ifdef TBK_CPU_AVX512
   if (has_avx512()) return &cpu_loops_avx512;
 #endif
@@ -27,6 +28,16 @@ static const cpu_loop_set_t* loops(void) {
   return &cpu_loops_plain;
 }
 
+/* Asked for at each row that is moved; every thread finds the same. */
+static const cpu_loop_set_t* loops(void) {
+  static _Atomic(const cpu_loop_set_t*) found;
+  const cpu_loop_set_t* set = atomic_load_explicit(&found, memory_order_relaxed);
+  if (set) return set;
+  set = choose();
+  atomic_store_explicit(&found, set, memory_order_relaxed);
+  return set;
+}
+
 cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16_t slot) {
   const cpu_loop_set_t* set = loops();
   if (opcode == TBK_OPCODE_CAST) return set->cast(takes, gives);
@@ -34,6 +45,10 @@ cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16
   if (!loop) loop = set->integer(opcode, takes);
   if (!loop) loop = set->real(opcode, takes);
   return loop ? loop : set->compare(opcode, takes);
+}
+
+cpu_loop_t cpu_choose_find(uint16_t opcode, uint16_t dtype) {
+  return loops()->choose(opcode, dtype);
 }
 
 cpu_loop_t cpu_direct_find(uint16_t opcode, uint16_t dtype) {

@@ -18,6 +18,7 @@ int main(int count, char** words) {
       {.pName = "opcode", .pTests = (CU_TestInfo*)cpu_opcode_tests},
       {.pName = "cast", .pTests = (CU_TestInfo*)cpu_cast_tests},
       {.pName = "pointwise", .pTests = (CU_TestInfo*)cpu_pointwise_tests},
+      {.pName = "fuse", .pTests = (CU_TestInfo*)cpu_fuse_tests},
       {.pName = "reduce", .pTests = (CU_TestInfo*)cpu_reduce_tests},
       {.pName = "table", .pTests = (CU_TestInfo*)cpu_table_tests},
       {.pName = "convolution", .pTests = (CU_TestInfo*)cpu_convolution_tests},

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * opcode_test.c: each opcode on numbers, against the C library's functions in a wider type. The bounds
- * are those of the table.
+ * are those of the table, or less.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +23,14 @@ static double bound_of(uint16_t opcode) {
     default:
       return 0;
   }
+}
+
+/* The table's bounds leave room for devices; of what is computed by arithmetic of our own less is promised. */
+static double promised(uint16_t opcode, bool narrow) {
+  enum { UNITS = 4 };
+  const bool is_own =
+      opcode == TBK_OPCODE_EXP || opcode == TBK_OPCODE_LOG || opcode == TBK_OPCODE_ERF;
+  return is_own && narrow ? UNITS : bound_of(opcode) + 0.5;
 }
 
 typedef long double (*unary_fn)(long double);
@@ -157,7 +165,7 @@ static void check_row(session_t* session, size_t row, int32_t dtype) {
     const double error = error_of(real_at(&c, i), right, dtype == TBK_FLOAT32);
     if (error > worst) worst = error, where = i;
   }
-  const double bound = bound_of(rows[row].opcode) + 0.5;
+  const double bound = promised(rows[row].opcode, dtype == TBK_FLOAT32);
   if (worst > bound)
     printf("\n%s of %s: %g units at (%a, %a): %a\n", rows[row].name, type, worst,
            real_at(&a, where), real_at(&b, where), real_at(&c, where));

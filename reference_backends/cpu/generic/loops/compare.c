@@ -2,7 +2,8 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * compare.c: loops that give a BOOL. Its byte is 0 or 1.
+ * compare.c: loops that give a BOOL. Its byte is 0 or 1. And such as choose by a comparison, whose BOOL nobody
+ * else wants.
  */
 #include <math.h>
 
@@ -61,4 +62,32 @@ cpu_loop_t CPU_LOOPS(compare)(uint16_t opcode, uint16_t dtype) {
     default:
       return NULL;
   }
+}
+
+/* Two are compared, and one of two others is the value. */
+#define CHOOSE(name, T, W, operator)                                 \
+  static void name(void* out, const void* const* in, size_t count) { \
+    typedef const T __attribute__((may_alias)) * numbers_t;          \
+    typedef W __attribute__((may_alias)) word_t;                     \
+    numbers_t a = in[0], b = in[1];                                  \
+    const word_t *yes = in[2], *no = in[3];                          \
+    word_t* restrict r = out;                                        \
+    for (size_t i = 0; i < count; i++)                               \
+      r[i] = a[i] operator b[i] ? yes[i] : no[i];                    \
+  }
+#define CHOICES(X, dtype, T, W)                                                             \
+  X(EQ, dtype, T, W, ==)                                                                    \
+  X(NE, dtype, T, W, !=) X(LT, dtype, T, W, <) X(LE, dtype, T, W, <=) X(GT, dtype, T, W, >) \
+      X(GE, dtype, T, W, >=)
+#define DEFINE_CHOICE(opcode, dtype, T, W, operator) \
+  CHOOSE(choose_##dtype##_##opcode, T, W, operator)
+#define ROW_CHOICE(opcode, dtype, T, W, operator) \
+  if (op == TBK_OPCODE_##opcode && takes == TBK_##dtype) return choose_##dtype##_##opcode;
+CHOICES(DEFINE_CHOICE, FLOAT32, float, uint32_t)
+CHOICES(DEFINE_CHOICE, FLOAT64, double, uint64_t)
+
+cpu_loop_t CPU_LOOPS(choose)(uint16_t op, uint16_t takes) {
+  CHOICES(ROW_CHOICE, FLOAT32, float, uint32_t)
+  CHOICES(ROW_CHOICE, FLOAT64, double, uint64_t)
+  return NULL;
 }

@@ -56,6 +56,7 @@ typedef struct cpu_loop_set {
   cpu_loop_t (*integer)(uint16_t opcode, uint16_t dtype);
   cpu_loop_t (*real)(uint16_t opcode, uint16_t dtype);
   cpu_loop_t (*compare)(uint16_t opcode, uint16_t dtype);
+  cpu_loop_t (*choose)(uint16_t opcode, uint16_t dtype);
   cpu_loop_t (*cast)(uint16_t from, uint16_t to);
   cpu_loop_t (*word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
   cpu_loop_t (*direct)(uint16_t opcode, uint16_t dtype);
@@ -67,6 +68,9 @@ extern const cpu_loop_set_t cpu_loops_plain, cpu_loops_avx2, cpu_loops_avx512;
 
 /* Returns the loop of an opcode: `takes` is the dtype of the last operand, `gives` of the value. */
 cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16_t slot);
+/* Returns what compares its first two operands, of this dtype, and gives the third or the fourth, which are as wide;
+ * NULL where there is no such thing. */
+cpu_loop_t cpu_choose_find(uint16_t opcode, uint16_t dtype);
 /* Returns a loop of the same opcode whose operands and output may lie in the memory of a device, and whose output
  * may be an operand; NULL where there is no such thing. */
 cpu_loop_t cpu_direct_find(uint16_t opcode, uint16_t dtype);
@@ -100,6 +104,7 @@ cpu_move_t cpu_move_find(void);
 cpu_loop_t CPU_LOOPS(integer)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(real)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(compare)(uint16_t opcode, uint16_t dtype);
+cpu_loop_t CPU_LOOPS(choose)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(cast)(uint16_t from, uint16_t to);
 cpu_loop_t CPU_LOOPS(word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
 cpu_loop_t CPU_LOOPS(direct)(uint16_t opcode, uint16_t dtype);

@@ -91,6 +91,6 @@ void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes) {
 }
 #endif
 
-const cpu_loop_set_t CPU_LOOPS(loops) = {CPU_LOOPS(integer), CPU_LOOPS(real), CPU_LOOPS(compare),
-                                         CPU_LOOPS(cast),    CPU_LOOPS(word), CPU_LOOPS(direct),
-                                         CPU_LOOPS(fold),    CPU_LOOPS(move), CPU_LOOPS(fill)};
+const cpu_loop_set_t CPU_LOOPS(loops) = {
+    CPU_LOOPS(integer), CPU_LOOPS(real),   CPU_LOOPS(compare), CPU_LOOPS(choose), CPU_LOOPS(cast),
+    CPU_LOOPS(word),    CPU_LOOPS(direct), CPU_LOOPS(fold),    CPU_LOOPS(move),   CPU_LOOPS(fill)};
