@@ -53,10 +53,13 @@ session_tensor_t session_tensor(session_t* session, int32_t dtype, int32_t rank,
                                 const int64_t* sizes, const int64_t* strides, uint64_t seed) {
   session_tensor_t made = {.tensor = {.struct_size = sizeof made.tensor, .dtype = dtype}};
   made.tensor.rank = rank;
+  made.element_bytes = tbk_dtype_bytes(dtype);
+  made.contiguous = true;
   int64_t step = 1, low = 0, high = 0;
   for (int32_t d = rank - 1; d >= 0; d--) {
     made.sizes[d] = sizes[d];
     made.strides[d] = strides ? strides[d] : step;
+    made.contiguous = made.contiguous && made.strides[d] == step;
     step *= sizes[d];
     int64_t reach = sizes[d] ? (sizes[d] - 1) * made.strides[d] : 0;
     *(reach < 0 ? &low : &high) += reach;
@@ -95,11 +98,12 @@ void session_download(session_t* session, session_tensor_t* tensor) {
 
 void* session_element(const session_tensor_t* tensor, int64_t number) {
   int64_t at = tensor->tensor.offset;
+  if (tensor->contiguous) return (char*)tensor->host + number * tensor->element_bytes;
   for (int32_t d = tensor->tensor.rank - 1; d >= 0; d--) {
     at += number % tensor->sizes[d] * tensor->strides[d];
     number /= tensor->sizes[d];
   }
-  return (char*)tensor->host + at * tbk_dtype_bytes(tensor->tensor.dtype);
+  return (char*)tensor->host + at * tensor->element_bytes;
 }
 
 tbk_program_t* session_program(const char* text) {

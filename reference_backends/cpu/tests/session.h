@@ -18,6 +18,8 @@ enum { SESSION_RANK = 9, SESSION_TENSORS = 12 };
 typedef struct session_tensor {
   tbk_tensor_t tensor;
   int64_t sizes[SESSION_RANK], strides[SESSION_RANK];
+  int64_t element_bytes;
+  bool contiguous;
   uint64_t bytes;
   void* host;
 } session_tensor_t;
