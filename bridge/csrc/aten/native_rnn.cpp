@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 // For a device that it does not know, PyTorch's LSTM and GRU ask for one operator a step, which has no
-// kernel of the CPU's. Here it is made of others.
+// kernel of the CPU's. It is one program where the backend takes programs, and is made of other operators
+// elsewhere.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/zeros_like.h>
 #include <aten/optional.h>
+#include <generic/recurrent.h>
 #include <torch/library.h>
 
 #include <tuple>
@@ -14,7 +16,7 @@
 namespace tbk {
 namespace {
 
-using OptionalTensor = std::optional<at::Tensor>;
+using generic::OptionalTensor;
 
 at::Tensor with_bias(const at::Tensor& gates, const OptionalTensor& bias) {
   return is_there(bias) ? gates.add(*bias) : gates;
@@ -34,6 +36,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input
                                                          const at::Tensor& cx,
                                                          const OptionalTensor& input_bias,
                                                          const OptionalTensor& hidden_bias) {
+  if (auto made = generic::lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias))
+    return *made;
   const at::Tensor gates =
       with_bias(input_gates, input_bias).add(with_bias(hidden_gates, hidden_bias));
   const std::vector<at::Tensor> parts = gates.chunk(4, 1);
@@ -47,6 +51,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(
     const OptionalTensor& grad_hy, const OptionalTensor& grad_cy, const at::Tensor& cx,
     const at::Tensor& cy, const at::Tensor& workspace, bool has_bias) {
   if (!is_there(grad_hy) && !is_there(grad_cy)) return {};
+  const auto of_gates = [&](const at::Tensor& gates) {
+    return has_bias ? gates.sum(0) : at::Tensor();
+  };
+  if (auto made = generic::lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace))
+    return {std::get<0>(*made), std::get<1>(*made), of_gates(std::get<0>(*made))};
   const std::vector<at::Tensor> parts = workspace.chunk(4, 1);
   const at::Tensor &in = parts[0], &forget = parts[1], &cell = parts[2], &out = parts[3];
   const at::Tensor tanh_cy = cy.tanh();
@@ -57,7 +66,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(
       at::cat({through_sigmoid(state.mul(cell), in), through_sigmoid(state.mul(cx), forget),
                through_tanh(state.mul(in), cell), through_sigmoid(hidden.mul(tanh_cy), out)},
               1);
-  return {grad_gates, state.mul(forget), has_bias ? grad_gates.sum(0) : at::Tensor()};
+  return {grad_gates, state.mul(forget), of_gates(grad_gates)};
 }
 
 /// The workspace: the three gates after their functions, hx, and the hidden part of the third.
@@ -65,6 +74,8 @@ std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates,
                                             const at::Tensor& hidden_gates, const at::Tensor& hx,
                                             const OptionalTensor& input_bias,
                                             const OptionalTensor& hidden_bias) {
+  if (auto made = generic::gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias))
+    return *made;
   const std::vector<at::Tensor> in = with_bias(input_gates, input_bias).chunk(3, 1);
   const std::vector<at::Tensor> hidden = with_bias(hidden_gates, hidden_bias).chunk(3, 1);
   const at::Tensor reset = in[0].add(hidden[0]).sigmoid(), update = in[1].add(hidden[1]).sigmoid();
@@ -74,6 +85,13 @@ std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates,
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gru_cell_backward(
     const at::Tensor& grad_hy, const at::Tensor& workspace, bool has_bias) {
+  const auto of_gates = [&](const at::Tensor& gates) {
+    return has_bias ? gates.sum(0) : at::Tensor();
+  };
+  if (auto made = generic::gru_cell_backward(grad_hy, workspace)) {
+    const auto& [in, hidden, state] = *made;
+    return {in, hidden, state, of_gates(in), of_gates(hidden)};
+  }
   const std::vector<at::Tensor> parts = workspace.chunk(5, 1);
   const at::Tensor &reset = parts[0], &update = parts[1], &fresh = parts[2];
   const at::Tensor &hx = parts[3], &hidden = parts[4];
@@ -82,8 +100,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gru_cell_
   const at::Tensor grad_reset = through_sigmoid(grad_fresh.mul(hidden), reset);
   const at::Tensor grad_input = at::cat({grad_reset, grad_update, grad_fresh}, 1);
   const at::Tensor grad_hidden = at::cat({grad_reset, grad_update, grad_fresh.mul(reset)}, 1);
-  return {grad_input, grad_hidden, grad_hy.mul(update), has_bias ? grad_input.sum(0) : at::Tensor(),
-          has_bias ? grad_hidden.sum(0) : at::Tensor()};
+  return {grad_input, grad_hidden, grad_hy.mul(update), of_gates(grad_input),
+          of_gates(grad_hidden)};
 }
 
 }  // namespace

@@ -58,7 +58,11 @@ enum class Formulas : uint8_t {
   kUpdateScale,
   kCopy,
   kPairProduct,
-  kPairCopy
+  kPairCopy,
+  kLstm,
+  kLstmBackward,
+  kGru,
+  kGruBackward
 };
 
 /// Says which program of a composition is meant: for which dtypes, and in which form.

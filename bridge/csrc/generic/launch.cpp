@@ -99,6 +99,12 @@ void Launch::output(const at::TensorBase& tensor, c10::IntArrayRef strides) {
 void Launch::input(const at::TensorBase& tensor, c10::IntArrayRef strides) {
   add_parts(inputs_, describe_input(tensor), strides);
 }
+void Launch::output_from(int64_t first, const at::TensorBase& tensor, c10::IntArrayRef strides) {
+  add(outputs_, describe(tensor), strides).description.offset += first;
+}
+void Launch::input_from(int64_t first, const at::TensorBase& tensor, c10::IntArrayRef strides) {
+  add(inputs_, describe_input(tensor), strides).description.offset += first;
+}
 void Launch::outer_input(const at::TensorBase& tensor, c10::IntArrayRef strides) {
   add_parts(inputs_, describe_input(tensor), strides);
 }

@@ -38,6 +38,9 @@ class Launch {
   /// imaginary ones, as they are stored.
   void output(const at::TensorBase& tensor, c10::IntArrayRef strides);
   void input(const at::TensorBase& tensor, c10::IntArrayRef strides);
+  /// The same of real elements that begin `first` behind the tensor's.
+  void output_from(int64_t first, const at::TensorBase& tensor, c10::IntArrayRef strides);
+  void input_from(int64_t first, const at::TensorBase& tensor, c10::IntArrayRef strides);
   /// Adds an input of what finish reads, which has the sizes of the outer space alone.
   void outer_input(const at::TensorBase& tensor, c10::IntArrayRef strides);
   /// Adds an input that the program loads by indices, as it is.
