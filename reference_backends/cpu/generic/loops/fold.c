@@ -17,6 +17,7 @@
  */
 enum { VECTORS = 4, ROUND = 16 };
 #define VECTOR __attribute__((vector_size(CPU_VECTOR_BYTES), may_alias, aligned(1)))
+typedef uint64_t mask_t VECTOR;
 
 #if CPU_READS_VECTORS
 #define READ(to, from) to = *(const volatile vector_t*)(const void*)(from)
@@ -30,7 +31,7 @@ enum { VECTORS = 4, ROUND = 16 };
     for (size_t i = 0; i < parts / 2; i++)                    \
   (elements)[i] = (number_t)one((elements)[i], (elements)[parts - parts / 2 + i])
 
-/* `one` combines two numbers, `all` two vectors; `keep` takes a vector for `kept`, `find` what is kept for a vector. */
+/* `one` combines two numbers, `all` two vectors; `keep` notes in `kept` what a vector has, `find` puts what is kept into one. */
 #define FOLD(name, T, one, all, keep, find)                                         \
   static void name(void* out, const void* in, size_t count) {                       \
     typedef T number_t;                                                             \
@@ -38,8 +39,11 @@ enum { VECTORS = 4, ROUND = 16 };
     enum { LANES = CPU_VECTOR_BYTES / sizeof(number_t), FEW = VECTORS * LANES };    \
     const char* x = in;                                                             \
     const char* const end = x + count / LANES * CPU_VECTOR_BYTES;                   \
-    vector_t part[VECTORS], made[VECTORS] = {{0}}, next, kept = {0};                \
+    vector_t part[VECTORS], made[VECTORS], next;                                    \
+    mask_t kept = {0};                                                              \
     number_t single[FEW], rest[LANES];                                              \
+    for (int i = 0; i < VECTORS; i++) /* not by bytes, as an initializer would */   \
+      made[i] = (vector_t){0};                                                      \
     if (count < FEW) {                                                              \
       CPU_LOOPS(move)(single, x, count * sizeof(number_t));                         \
       HALVE(one, single, count);                                                    \
@@ -91,14 +95,16 @@ enum { VECTORS = 4, ROUND = 16 };
 /* Where the first is not a number, it is the result. */
 #define LESS(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
 #define MORE(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
-/* A comparison of vectors is -1 where it holds, else 0. */
-#define CHOSEN(mask, a, b) ((vector_t)(((mask) & (mask_t)(a)) | (~(mask) & (mask_t)(b))))
-#define LESS_ALL(a, b) CHOSEN((mask_t)((a) < (b)), a, b)
-#define MORE_ALL(a, b) CHOSEN((mask_t)((a) > (b)), a, b)
-typedef uint64_t mask_t VECTOR;
-/* The least and the greatest lose what is no number, which is kept beside them: so no comparison waits for another. */
-#define KEEP_ODD(a) kept = CHOSEN((mask_t)((a) != (a)), a, kept)
-#define FIND_ODD(a) a = CHOSEN((mask_t)(kept != kept), kept, a)
+/* A comparison of vectors is -1 where it holds, else 0: a vector of integers as wide, of which the compiler makes one
+ * instruction that chooses. */
+#define CHOSEN(test, a, b) \
+  ((vector_t)(((test) & (__typeof__((a) < (b)))(a)) | (~(test) & (__typeof__((a) < (b)))(b))))
+#define LESS_ALL(a, b) CHOSEN((a) < (b), a, b)
+#define MORE_ALL(a, b) CHOSEN((a) > (b), a, b)
+/* The least and the greatest lose what is no number: where one was is kept beside them, so that no comparison waits for
+ * another. A number of ones alone is none. */
+#define KEEP_ODD(a) kept |= (mask_t)((a) != (a))
+#define FIND_ODD(a) a = (vector_t)((mask_t)(a) | kept)
 #define NOTHING(a) (void)(a)
 
 /* X(opcode, T, one, all, keep, find); U is T without a sign, so that numbers wrap around. */
