@@ -71,6 +71,9 @@ typedef struct kernel_code {
   tbk_program_t* program; /* a copy; NULL where it is a reduction */
   tbk_reduction_t* reduction;
   code_t* parts[3]; /* pointwise: one; reduce: map, combine, finish */
+  code_t*
+      values; /* see extreme.h: the map with its first result alone; NULL: it is no such reduction */
+  uint16_t extreme; /* then TBK_OPCODE_MAX or TBK_OPCODE_MIN */
 } kernel_code_t;
 
 enum { CODE_MAP, CODE_COMBINE, CODE_FINISH };

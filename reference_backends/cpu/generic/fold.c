@@ -20,6 +20,7 @@ size_t fold_bytes(const kernel_code_t* code, size_t lanes, size_t levels) {
   size_t bytes = (levels + 4) * states * frame_buffer_bytes(lanes);
   for (int i = 0; i < 3; i++)
     bytes += frame_bytes(code->parts[i], lanes);
+  if (code->values) bytes += frame_bytes(code->values, lanes);
   return bytes;
 }
 
@@ -58,6 +59,8 @@ void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t lev
   memory = frame_make(&fold->map, map, lanes, memory);
   memory = frame_make(&fold->combine, code->parts[CODE_COMBINE], lanes, memory);
   memory = frame_make(&fold->finish, code->parts[CODE_FINISH], lanes, memory);
+  fold->extreme = extreme_begin(code);
+  if (fold->extreme.fold) memory = frame_make(&fold->values, code->values, lanes, memory);
   for (size_t i = 0; i < levels; i++)
     memory = make_states(&fold->levels[i].states, fold->states, lanes, memory);
   memory = make_states(&fold->even, fold->states, lanes, memory);

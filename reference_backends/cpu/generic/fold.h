@@ -9,6 +9,7 @@
 #ifndef TBK_CPU_FOLD_H
 #define TBK_CPU_FOLD_H
 
+#include "extreme.h"
 #include "frame.h"
 
 enum { FOLD_RADIX = 16, FOLD_LEVELS_MOST = 18, FOLD_STATES_MOST = TBK_REDUCTION_MOST_STATES };
@@ -26,6 +27,8 @@ typedef struct fold_level {
 
 typedef struct fold {
   frame_t map, combine, finish;
+  frame_t values;    /* where `extreme` finds something */
+  extreme_t extreme; /* nothing was seen yet */
   size_t states;
   int64_t state_bytes[FOLD_STATES_MOST];
   bool in_order;     /* combine is not commutative */
