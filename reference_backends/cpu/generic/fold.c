@@ -37,13 +37,19 @@ static cpu_fold_t find_single(const code_t* combine) {
   const code_step_t* step = combine->steps;
   if (combine->step_count != 1 || combine->parameter_count != 2 || step->in_count != 2) return NULL;
   if (step->in[0] == step->in[1] || combine->results[0] != step->out) return NULL;
-  return cpu_fold_find(step->opcode, step->dtype);
+  return cpu_fold_find(step->opcode, step->dtype, false);
 }
 
-static bool only_loads(const code_t* map) {
-  const code_step_t* step = map->steps;
-  return map->step_count == 1 && step->opcode == TBK_OPCODE_LOAD && step->dtype != TBK_BOOL &&
-         map->inputs[step->slot].kind == TBK_INPUT_ALIGNED;
+/* What folds elements in their memory, where the map only loads one that is no BOOL, or squares it then. */
+static cpu_fold_t find_rows(const code_t* map, const code_t* combine) {
+  const code_step_t *load = map->steps, *square = load + 1, *fold = combine->steps;
+  if (map->step_count < 1 || load->opcode != TBK_OPCODE_LOAD || load->dtype == TBK_BOOL ||
+      map->inputs[load->slot].kind != TBK_INPUT_ALIGNED)
+    return NULL;
+  const bool squares = map->step_count == 2 && square->opcode == TBK_OPCODE_MUL &&
+                       square->in[0] == load->out && square->in[1] == load->out;
+  if (map->step_count != 1 && !squares) return NULL;
+  return cpu_fold_find(fold->opcode, fold->dtype, squares);
 }
 
 void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t levels, char* memory) {
@@ -53,7 +59,7 @@ void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t lev
                    .identity = code->reduction->identity,
                    .level_count = levels};
   if (!fold->in_order) fold->single = find_single(code->parts[CODE_COMBINE]);
-  fold->direct = fold->single && only_loads(map);
+  if (fold->single) fold->rows = find_rows(map, code->parts[CODE_COMBINE]);
   for (size_t s = 0; s < fold->states; s++)
     fold->state_bytes[s] = tbk_dtype_bytes(map->result_dtypes[s]);
   memory = frame_make(&fold->map, map, lanes, memory);
@@ -148,10 +154,10 @@ void fold_add_lanes(fold_t* fold, size_t lanes) {
   carry(fold);
 }
 
-void fold_add_folded(fold_t* fold, const void* elements, size_t lanes) {
+void fold_add_folded(fold_t* fold, cpu_fold_t make, const void* elements, size_t lanes) {
   fold_level_t* level = &fold->levels[0];
   void* to = level->lanes ? fold->halved.at[0] : level->states.at[0];
-  fold->single(to, elements, lanes);
+  make(to, elements, lanes);
   if (level->lanes) merge(fold, level, &fold->halved, 1);
   level->lanes = 1;
   carry(fold);

@@ -33,7 +33,8 @@ typedef struct fold {
   int64_t state_bytes[FOLD_STATES_MOST];
   bool in_order;     /* combine is not commutative */
   cpu_fold_t single; /* NULL where combine is more than one opcode */
-  bool direct;       /* the map does no more than load its input, which is no BOOL */
+  cpu_fold_t
+      rows; /* the same of elements as they lie in memory; NULL where the map makes something else of them */
   const uint64_t* identity;
   size_t level_count;
   fold_level_t levels[FOLD_LEVELS_MOST];
@@ -50,8 +51,9 @@ void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t lev
 void fold_reset(fold_t* fold);
 /* Adds what the map has just made of `lanes` elements, one for each lane. */
 void fold_add_lanes(fold_t* fold, size_t lanes);
-/* Adds `lanes` elements, which lie at `elements` one behind the other, as the one that `single` makes. */
-void fold_add_folded(fold_t* fold, const void* elements, size_t lanes);
+/* Adds `lanes` elements, which lie at `elements` one behind the other, as the one that `make` makes: `single`, or
+ * `rows` where they are as the map loads them. */
+void fold_add_folded(fold_t* fold, cpu_fold_t make, const void* elements, size_t lanes);
 /* Adds the same as one state, earlier lanes first. */
 void fold_add_in_order(fold_t* fold, size_t lanes);
 /* Returns the states of all that was added, lane by lane; the identity where nothing was. */

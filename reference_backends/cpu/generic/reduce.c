@@ -47,26 +47,26 @@ size_t reduce_bytes(cpu_generic_t* generic) {
   return fold_bytes(generic->code, generic->lanes, generic->levels);
 }
 
-/* What a map loads that does nothing else. */
+/* What a map loads whose elements are folded in their memory. */
 static const access_t* only_input(const fold_t* fold) {
   return &fold->map.inputs[fold->map.code->steps[0].slot];
 }
 
 /* Whether the elements of an outer one lie one behind the other, and need not be loaded before. */
 static bool is_row(const fold_t* fold, const space_t* space) {
-  if (!fold->direct || space->inner_rank != 1) return false;
+  if (!fold->rows || space->inner_rank != 1) return false;
   const access_t* access = only_input(fold);
   return access->strides[space->outer_rank] == access->element_bytes;
 }
 
 static void add_tile(fold_t* fold, const tile_t* tile, bool row) {
   if (row) {
-    fold_add_folded(fold, tile_beginning(tile, only_input(fold)), tile->count);
+    fold_add_folded(fold, fold->rows, tile_beginning(tile, only_input(fold)), tile->count);
     return;
   }
   frame_run(&fold->map, tile);
   if (fold->single)
-    fold_add_folded(fold, frame_result(&fold->map, 0), tile->count);
+    fold_add_folded(fold, fold->single, frame_result(&fold->map, 0), tile->count);
   else if (fold->in_order)
     fold_add_in_order(fold, tile->count);
   else
@@ -121,7 +121,7 @@ static void fold_rows(fold_t* fold, const space_t* space, const tile_t* block) {
   tile_t tile = *block;
   char* to = fold->done.at[0];
   for (size_t i = 0; i < block->count; i++, to += fold->state_bytes[0]) {
-    fold->single(to, tile_beginning(&tile, only_input(fold)), (size_t)space->inner_count);
+    fold->rows(to, tile_beginning(&tile, only_input(fold)), (size_t)space->inner_count);
     for (int32_t d = space->outer_rank - 1; d >= 0; d--) {
       if (++tile.index[d] < space->sizes[d]) break;
       tile.index[d] = 0;

@@ -31,8 +31,9 @@ typedef uint64_t mask_t VECTOR;
     for (size_t i = 0; i < parts / 2; i++)                    \
   (elements)[i] = (number_t)one((elements)[i], (elements)[parts - parts / 2 + i])
 
-/* `one` combines two numbers, `all` two vectors; `keep` notes in `kept` what a vector has, `find` puts what is kept into one. */
-#define FOLD(name, T, one, all, keep, find)                                         \
+/* `one` combines two numbers, `all` two vectors; `keep` notes in `kept` what a vector has, `find` puts what is kept into one, `map`
+ * makes a number or a vector what is folded. */
+#define FOLD(name, T, one, all, keep, find, map)                                    \
   static void name(void* out, const void* in, size_t count) {                       \
     typedef T number_t;                                                             \
     typedef T vector_t VECTOR;                                                      \
@@ -46,6 +47,8 @@ typedef uint64_t mask_t VECTOR;
       made[i] = (vector_t){0};                                                      \
     if (count < FEW) {                                                              \
       CPU_LOOPS(move)(single, x, count * sizeof(number_t));                         \
+      for (size_t i = 0; i < count; i++)                                            \
+        single[i] = (number_t)map(single[i]);                                       \
       HALVE(one, single, count);                                                    \
       memcpy(out, single, sizeof *single);                                          \
       return;                                                                       \
@@ -53,11 +56,13 @@ typedef uint64_t mask_t VECTOR;
     for (bool first = true; end - x >= VECTORS * CPU_VECTOR_BYTES; first = false) { \
       for (int i = 0; i < VECTORS; i++, x += CPU_VECTOR_BYTES) {                    \
         READ(part[i], x);                                                           \
+        part[i] = map(part[i]);                                                     \
         keep(part[i]);                                                              \
       }                                                                             \
       for (int k = 1; k < ROUND && end - x >= VECTORS * CPU_VECTOR_BYTES; k++)      \
         for (int i = 0; i < VECTORS; i++, x += CPU_VECTOR_BYTES) {                  \
           READ(next, x);                                                            \
+          next = map(next);                                                         \
           keep(next);                                                               \
           part[i] = all(part[i], next);                                             \
         }                                                                           \
@@ -69,6 +74,7 @@ typedef uint64_t mask_t VECTOR;
     }                                                                               \
     for (; x < end; x += CPU_VECTOR_BYTES) {                                        \
       READ(next, x);                                                                \
+      next = map(next);                                                             \
       keep(next);                                                                   \
       made[0] = all(made[0], next);                                                 \
     }                                                                               \
@@ -79,7 +85,7 @@ typedef uint64_t mask_t VECTOR;
     memcpy(single, made, CPU_VECTOR_BYTES);                                         \
     if (count % LANES) CPU_LOOPS(move)(rest, x, count % LANES * sizeof(number_t));  \
     for (size_t i = 0; i < count % LANES; i++)                                      \
-      single[i] = (number_t)one(single[i], rest[i]);                                \
+      single[i] = (number_t)one(single[i], map(rest[i]));                           \
     for (size_t half = LANES / 2; half > 0; half /= 2)                              \
       for (size_t i = 0; i < half; i++)                                             \
         single[i] = (number_t)one(single[i], single[half + i]);                     \
@@ -106,6 +112,8 @@ typedef uint64_t mask_t VECTOR;
 #define KEEP_ODD(a) kept |= (mask_t)((a) != (a))
 #define FIND_ODD(a) a = (vector_t)((mask_t)(a) | kept)
 #define NOTHING(a) (void)(a)
+#define ITSELF(a) (a)
+#define SQUARE(a) ((a) * (a))
 
 /* X(opcode, T, one, all, keep, find); U is T without a sign, so that numbers wrap around. */
 #define REALS(X, T)                             \
@@ -126,18 +134,23 @@ typedef uint64_t mask_t VECTOR;
   X(OR, uint8_t, EITHER, EITHER, NOTHING, NOTHING) \
   X(XOR, uint8_t, ONE_OF, ONE_OF, NOTHING, NOTHING)
 
-#define DEFINE_BOOL(opcode, T, one, all, keep, find) FOLD(bool_##opcode, T, one, all, keep, find)
-#define DEFINE_INT32(opcode, T, one, all, keep, find) FOLD(int32_##opcode, T, one, all, keep, find)
-#define DEFINE_INT64(opcode, T, one, all, keep, find) FOLD(int64_##opcode, T, one, all, keep, find)
+#define DEFINE_BOOL(opcode, T, one, all, keep, find) \
+  FOLD(bool_##opcode, T, one, all, keep, find, ITSELF)
+#define DEFINE_INT32(opcode, T, one, all, keep, find) \
+  FOLD(int32_##opcode, T, one, all, keep, find, ITSELF)
+#define DEFINE_INT64(opcode, T, one, all, keep, find) \
+  FOLD(int64_##opcode, T, one, all, keep, find, ITSELF)
 #define DEFINE_FLOAT32(opcode, T, one, all, keep, find) \
-  FOLD(float32_##opcode, T, one, all, keep, find)
+  FOLD(float32_##opcode, T, one, all, keep, find, ITSELF)
 #define DEFINE_FLOAT64(opcode, T, one, all, keep, find) \
-  FOLD(float64_##opcode, T, one, all, keep, find)
+  FOLD(float64_##opcode, T, one, all, keep, find, ITSELF)
 BOOLS(DEFINE_BOOL)
 INTEGERS(DEFINE_INT32, int32_t, uint32_t)
 INTEGERS(DEFINE_INT64, int64_t, uint64_t)
 REALS(DEFINE_FLOAT32, float)
 REALS(DEFINE_FLOAT64, double)
+FOLD(float32_squares, float, PLUS, PLUS, NOTHING, NOTHING, SQUARE)
+FOLD(float64_squares, double, PLUS, PLUS, NOTHING, NOTHING, SQUARE)
 
 #define ROW(opcode, dtype, function) \
   if (op == TBK_OPCODE_##opcode && type == TBK_##dtype) return function;
@@ -147,7 +160,10 @@ REALS(DEFINE_FLOAT64, double)
 #define ROW_FLOAT32(opcode, T, one, all, keep, find) ROW(opcode, FLOAT32, float32_##opcode)
 #define ROW_FLOAT64(opcode, T, one, all, keep, find) ROW(opcode, FLOAT64, float64_##opcode)
 
-cpu_fold_t CPU_LOOPS(fold)(uint16_t op, uint16_t type) {
+cpu_fold_t CPU_LOOPS(fold)(uint16_t op, uint16_t type, bool squares) {
+  if (squares && op != TBK_OPCODE_ADD) return NULL;
+  if (squares)
+    return type == TBK_FLOAT32 ? float32_squares : type == TBK_FLOAT64 ? float64_squares : NULL;
   BOOLS(ROW_BOOL)
   INTEGERS(ROW_INT32, int32_t, uint32_t)
   INTEGERS(ROW_INT64, int64_t, uint64_t)

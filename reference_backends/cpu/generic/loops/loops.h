@@ -8,6 +8,7 @@
 #ifndef TBK_CPU_LOOPS_H
 #define TBK_CPU_LOOPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -59,7 +60,7 @@ typedef struct cpu_loop_set {
   cpu_loop_t (*cast)(uint16_t from, uint16_t to);
   cpu_loop_t (*word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
   cpu_loop_t (*direct)(uint16_t opcode, uint16_t dtype);
-  cpu_fold_t (*fold)(uint16_t opcode, uint16_t dtype);
+  cpu_fold_t (*fold)(uint16_t opcode, uint16_t dtype, bool squares);
   cpu_move_t move;
   cpu_fill_t fill;
 } cpu_loop_set_t;
@@ -70,8 +71,8 @@ cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16
 /* Returns a loop of the same opcode whose operands and output may lie in the memory of a device, and whose output
  * may be an operand; NULL where there is no such thing. */
 cpu_loop_t cpu_direct_find(uint16_t opcode, uint16_t dtype);
-/* Returns what folds by this opcode; NULL where there is no such thing. */
-cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype);
+/* Returns what folds by this opcode, elements or their squares; NULL where there is no such thing. */
+cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype, bool squares);
 /* Returns how buffers are filled here, and how bytes are moved. */
 cpu_fill_t cpu_fill_find(void);
 cpu_move_t cpu_move_find(void);
@@ -103,7 +104,7 @@ cpu_loop_t CPU_LOOPS(compare)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(cast)(uint16_t from, uint16_t to);
 cpu_loop_t CPU_LOOPS(word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
 cpu_loop_t CPU_LOOPS(direct)(uint16_t opcode, uint16_t dtype);
-cpu_fold_t CPU_LOOPS(fold)(uint16_t opcode, uint16_t dtype);
+cpu_fold_t CPU_LOOPS(fold)(uint16_t opcode, uint16_t dtype, bool squares);
 void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes);
 void CPU_LOOPS(fill)(void* to, uint64_t bits, int64_t element_bytes, size_t count);
 
