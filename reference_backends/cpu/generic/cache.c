@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../cpu.h"
+#include "alike.h"
 #include "extreme.h"
 
 void code_cache_init(code_cache_t* cache) {
@@ -83,7 +84,10 @@ static kernel_code_t* compile(uint64_t hash, const tbk_program_t* program,
   bool whole = parts[0] != NULL;
   for (int i = 0; i < 3 && parts[i]; i++)
     whole = (code->parts[i] = code_new(parts[i])) && whole;
-  if (whole && code->reduction) extreme_recognize(code);
+  if (whole && code->reduction) {
+    extreme_recognize(code);
+    alike_find(code);
+  }
   if (whole) return code;
   code_drop(code);
   return NULL;

@@ -6,6 +6,8 @@
  */
 #include "fold.h"
 
+#include "alike.h"
+
 #include <string.h>
 
 size_t fold_levels(int64_t steps) {
@@ -56,6 +58,7 @@ void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t lev
   const code_t* map = code->parts[CODE_MAP];
   *fold = (fold_t){.states = map->result_count,
                    .in_order = !(code->reduction->flags & TBK_REDUCTION_COMMUTATIVE),
+                   .has_alike = code->has_alike,
                    .identity = code->reduction->identity,
                    .level_count = levels};
   if (!fold->in_order) fold->single = find_single(code->parts[CODE_COMBINE]);
@@ -79,6 +82,7 @@ void fold_reset(fold_t* fold) {
   for (size_t i = 0; i < fold->level_count; i++) {
     fold->levels[i].lanes = 0;
     fold->levels[i].merged = 0;
+    fold->levels[i].alike = false;
   }
 }
 
@@ -105,22 +109,27 @@ static void take_results(fold_t* fold, frame_t* frame, fold_states_t* into, size
   }
 }
 
-/* Runs combine on lanes that begin at `first_lane` of the first operand, and so the second. */
+/* Runs combine on so many lanes, of the second operand from `second_lane` on. */
 static void run_combine(fold_t* fold, const fold_states_t* first, const fold_states_t* second,
-                        size_t second_lane, size_t lanes) {
+                        size_t second_lane, size_t lanes, bool alike) {
   const tile_t tile = {.count = lanes};
   for (size_t s = 0; s < fold->states; s++) {
     fold->combine.buffers[s] = first->at[s];
     fold->combine.buffers[fold->states + s] =
         (char*)second->at[s] + second_lane * (size_t)fold->state_bytes[s];
   }
-  frame_run(&fold->combine, &tile);
+  if (alike && fold->has_alike)
+    alike_run(&fold->combine, &tile);
+  else
+    frame_run(&fold->combine, &tile);
 }
 
 /* The later `states` come into a level, which has as many lanes or more, or none yet. */
-static void merge(fold_t* fold, fold_level_t* level, const fold_states_t* states, size_t lanes) {
-  run_combine(fold, &level->states, states, 0, lanes);
+static void merge(fold_t* fold, fold_level_t* level, const fold_states_t* states, size_t lanes,
+                  bool alike) {
+  run_combine(fold, &level->states, states, 0, lanes, alike && level->alike);
   take_results(fold, &fold->combine, &level->states, lanes, lanes == level->lanes);
+  level->alike = alike && level->alike && lanes == level->lanes;
 }
 
 static void carry(fold_t* fold) {
@@ -128,11 +137,12 @@ static void carry(fold_t* fold) {
     fold_level_t *level = &fold->levels[i], *next = &fold->levels[i + 1];
     if (++level->merged < FOLD_RADIX) return;
     if (next->lanes) {
-      merge(fold, next, &level->states, level->lanes);
+      merge(fold, next, &level->states, level->lanes, level->alike);
     } else {
       fold_states_t empty = next->states;
       next->states = level->states;
       next->lanes = level->lanes;
+      next->alike = level->alike;
       level->states = empty;
     }
     level->merged = 0;
@@ -146,10 +156,11 @@ void fold_add_lanes(fold_t* fold, size_t lanes) {
     fold_states_t made;
     for (size_t s = 0; s < fold->states; s++)
       made.at[s] = fold->map.buffers[fold->map.code->results[s]];
-    merge(fold, level, &made, lanes);
+    merge(fold, level, &made, lanes, true);
   } else {
     take_results(fold, &fold->map, &level->states, lanes, true);
     level->lanes = lanes;
+    level->alike = true;
   }
   carry(fold);
 }
@@ -158,7 +169,7 @@ void fold_add_folded(fold_t* fold, cpu_fold_t make, const void* elements, size_t
   fold_level_t* level = &fold->levels[0];
   void* to = level->lanes ? fold->halved.at[0] : level->states.at[0];
   make(to, elements, lanes);
-  if (level->lanes) merge(fold, level, &fold->halved, 1);
+  if (level->lanes) merge(fold, level, &fold->halved, 1, false);
   level->lanes = 1;
   carry(fold);
 }
@@ -182,7 +193,7 @@ void fold_add_in_order(fold_t* fold, size_t lanes) {
   for (; lanes > 1; lanes -= lanes / 2) {
     const size_t half = lanes / 2;
     deal(fold, &states, lanes);
-    run_combine(fold, &fold->even, &fold->odd, 0, half);
+    run_combine(fold, &fold->even, &fold->odd, 0, half, false);
     for (size_t s = 0; s < fold->states; s++) {
       const size_t bytes = (size_t)fold->state_bytes[s];
       copy_lanes(fold, s, states.at[s], frame_result(&fold->combine, s), half);
@@ -192,7 +203,7 @@ void fold_add_in_order(fold_t* fold, size_t lanes) {
   }
   fold_level_t* level = &fold->levels[0];
   if (level->lanes)
-    merge(fold, level, &states, 1);
+    merge(fold, level, &states, 1, false);
   else
     for (size_t s = 0; s < fold->states; s++)
       copy_lanes(fold, s, level->states.at[s], states.at[s], 1);
@@ -206,7 +217,7 @@ const fold_level_t* fold_collapse(fold_t* fold, size_t lanes) {
     fold_level_t* level = &fold->levels[i];
     if (!level->lanes) continue;
     if (all)
-      merge(fold, all, &level->states, level->lanes);
+      merge(fold, all, &level->states, level->lanes, level->alike);
     else
       all = level;
   }
@@ -218,9 +229,11 @@ const fold_level_t* fold_collapse(fold_t* fold, size_t lanes) {
 }
 
 void fold_lanes(fold_t* fold, const fold_level_t* level, size_t to) {
+  bool alike = level->alike;
   for (size_t lanes = level->lanes; lanes > 1; lanes -= lanes / 2) {
     fold_states_t states = level->states;
-    run_combine(fold, &states, &states, lanes - lanes / 2, lanes / 2);
+    run_combine(fold, &states, &states, lanes - lanes / 2, lanes / 2, alike);
+    alike = alike && lanes % 2 == 0;
     take_results(fold, &fold->combine, &states, lanes / 2, false);
   }
   for (size_t s = 0; s < fold->states; s++) {

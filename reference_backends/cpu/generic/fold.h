@@ -23,6 +23,7 @@ typedef struct fold_level {
   fold_states_t states;
   size_t lanes; /* 0: nothing is there */
   int merged;
+  bool alike; /* its states that can be the same in every lane are */
 } fold_level_t;
 
 typedef struct fold {
@@ -32,6 +33,7 @@ typedef struct fold {
   size_t states;
   int64_t state_bytes[FOLD_STATES_MOST];
   bool in_order;     /* combine is not commutative */
+  bool has_alike;    /* see alike.h */
   cpu_fold_t single; /* NULL where combine is more than one opcode */
   cpu_fold_t
       rows; /* the same of elements as they lie in memory; NULL where the map makes something else of them */

@@ -349,67 +349,7 @@ static void one_opcode_folds_every_dtype(void) {
   session_close(&session);
 }
 
-/* Whole numbers, whose squares and their sums are exact; the sum is -1 where one is NaN. */
-static double draw_squares(session_t* session, session_tensor_t* in, bool with_nan) {
-  uint64_t state = 8;
-  double sum = 0;
-  for (int64_t i = 0; i < session_count(in); i++) {
-    const double number = (double)(int64_t)(session_draw(&state) % 61) - 30;
-    const bool is_nan = with_nan && i == session_count(in) * 2 / 3;
-    void* at = session_element(in, i);
-    if (in->tensor.dtype == TBK_FLOAT32) *(float*)at = is_nan ? NAN : (float)number;
-    if (in->tensor.dtype == TBK_FLOAT64) *(double*)at = is_nan ? (double)NAN : number;
-    if (in->tensor.dtype == TBK_INT64) *(int64_t*)at = (int64_t)number;
-    sum += number * number;
-  }
-  session_upload(session, in);
-  return with_nan ? -1 : sum;
-}
-
-static void check_squares(session_t* session, const tbk_reduction_t* reduced, int32_t dtype,
-                          bool with_nan) {
-  static const int64_t counts[] = {1, 7, 31, 32, 33, 100, 1000, 1029, 5003};
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-    for (int64_t stride = 1; stride <= 2; stride++) {
-      const shape_t shape = {0, 1, {counts[i]}, {stride}};
-      session_tensor_t in = input_of(session, &shape, dtype), out;
-      const double sum = draw_squares(session, &in, with_nan);
-      reduce_shape(session, reduced, &shape, dtype, &in, &out, 1);
-      double seen = (double)*(int64_t*)out.host;
-      if (dtype == TBK_FLOAT32) seen = (double)*(float*)out.host;
-      if (dtype == TBK_FLOAT64) seen = *(double*)out.host;
-      CU_ASSERT(with_nan ? isnan(seen) : seen == sum);
-      session_free(session, &in);
-      session_free(session, &out);
-    }
-}
-
-static void squares_are_summed(void) {
-  static const int types[] = {1, 2, 3}; /* of fold_types */
-  session_t session = session_open("");
-  for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-    const char* type = fold_types[types[t]].name;
-    char map[160], combine[256], finish[128];
-    snprintf(map, sizeof map,
-             "program 1\ninput 0 %s\nv0 = LOAD %s slot 0\nv1 = MUL %s v0 v0\nresult 0 v1\n", type,
-             type, type);
-    snprintf(combine, sizeof combine,
-             "program 1\nparameter 0 %s\nparameter 1 %s\nv0 = PARAMETER %s slot 0\n"
-             "v1 = PARAMETER %s slot 1\nv2 = ADD %s v0 v1\nresult 0 v2\n",
-             type, type, type, type, type);
-    snprintf(finish, sizeof finish,
-             "program 1\nparameter 0 %s\nv0 = PARAMETER %s slot 0\nresult 0 v0\n", type, type);
-    tbk_reduction_t reduced = reduction(map, combine, finish, zero, TBK_REDUCTION_COMMUTATIVE);
-    check_squares(&session, &reduced, fold_types[types[t]].dtype, false);
-    if (fold_types[types[t]].dtype != TBK_INT64)
-      check_squares(&session, &reduced, fold_types[types[t]].dtype, true);
-    drop(&reduced);
-  }
-  session_close(&session);
-}
-
 const CU_TestInfo cpu_reduce_tests[] = {
-    {"squares_are_summed", squares_are_summed},
     {"one_opcode_folds_every_dtype", one_opcode_folds_every_dtype},
     {"sums_are_within_the_bound", sums_are_within_the_bound},
     {"long_sums_keep_their_digits", long_sums_keep_their_digits},
