@@ -139,7 +139,9 @@ void extreme_recognize(kernel_code_t* code) {
   const code_t *map = code->parts[CODE_MAP], *combine = code->parts[CODE_COMBINE];
   if (map->result_count != 2 || map->result_steps[1] == CODE_NOWHERE) return;
   if (map->steps[map->result_steps[1]].opcode != TBK_OPCODE_LINEAR_INDEX) return;
-  if (!cpu_fold_find(TBK_OPCODE_MAX, map->result_dtypes[0], false) || !only_orders(combine)) return;
+  if (!cpu_fold_find(TBK_OPCODE_MAX, map->result_dtypes[0], CPU_FOLD_ELEMENTS) ||
+      !only_orders(combine))
+    return;
   code->extreme = try_cases(combine);
   if (code->extreme == TBK_OPCODE_LIMIT) return;
   tbk_program_t values = *code->reduction->map;
@@ -152,7 +154,8 @@ void extreme_recognize(kernel_code_t* code) {
 extreme_t extreme_begin(const kernel_code_t* code) {
   if (!code->values) return (extreme_t){0};
   const uint16_t dtype = code->values->result_dtypes[0];
-  return (extreme_t){cpu_fold_find(code->extreme, dtype, false), code->extreme, dtype, 0, -1};
+  return (extreme_t){cpu_fold_find(code->extreme, dtype, CPU_FOLD_ELEMENTS), code->extreme, dtype,
+                     0, -1};
 }
 
 /* So many bytes of a buffer are compared at once. */

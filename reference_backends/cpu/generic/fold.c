@@ -34,24 +34,23 @@ static char* make_states(fold_states_t* states, size_t count, size_t lanes, char
   return memory;
 }
 
-/* What folds lanes at once, where combine is one opcode of both states and nothing else. */
-static cpu_fold_t find_single(const code_t* combine) {
+cpu_fold_t fold_single(const code_t* combine, cpu_fold_kind_t kind) {
   const code_step_t* step = combine->steps;
   if (combine->step_count != 1 || combine->parameter_count != 2 || step->in_count != 2) return NULL;
   if (step->in[0] == step->in[1] || combine->results[0] != step->out) return NULL;
-  return cpu_fold_find(step->opcode, step->dtype, false);
+  return cpu_fold_find(step->opcode, step->dtype, kind);
 }
 
 /* What folds elements in their memory, where the map only loads one that is no BOOL, or squares it then. */
 static cpu_fold_t find_rows(const code_t* map, const code_t* combine) {
-  const code_step_t *load = map->steps, *square = load + 1, *fold = combine->steps;
+  const code_step_t *load = map->steps, *square = load + 1;
   if (map->step_count < 1 || load->opcode != TBK_OPCODE_LOAD || load->dtype == TBK_BOOL ||
       map->inputs[load->slot].kind != TBK_INPUT_ALIGNED)
     return NULL;
   const bool squares = map->step_count == 2 && square->opcode == TBK_OPCODE_MUL &&
                        square->in[0] == load->out && square->in[1] == load->out;
   if (map->step_count != 1 && !squares) return NULL;
-  return cpu_fold_find(fold->opcode, fold->dtype, squares);
+  return fold_single(combine, squares ? CPU_FOLD_SQUARES : CPU_FOLD_ELEMENTS);
 }
 
 void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t levels, char* memory) {
@@ -61,7 +60,7 @@ void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t lev
                    .has_alike = code->has_alike,
                    .identity = code->reduction->identity,
                    .level_count = levels};
-  if (!fold->in_order) fold->single = find_single(code->parts[CODE_COMBINE]);
+  if (!fold->in_order) fold->single = fold_single(code->parts[CODE_COMBINE], CPU_FOLD_ELEMENTS);
   if (fold->single) fold->rows = find_rows(map, code->parts[CODE_COMBINE]);
   for (size_t s = 0; s < fold->states; s++)
     fold->state_bytes[s] = tbk_dtype_bytes(map->result_dtypes[s]);

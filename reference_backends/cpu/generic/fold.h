@@ -44,6 +44,8 @@ typedef struct fold {
   fold_states_t done;              /* of a block of outer elements */
 } fold_t;
 
+/* Returns what folds lanes at once, where combine is one opcode of both states and nothing else; else NULL. */
+cpu_fold_t fold_single(const code_t* combine, cpu_fold_kind_t kind);
 /* Returns how many levels so many steps need. */
 size_t fold_levels(int64_t steps);
 size_t fold_bytes(const kernel_code_t* code, size_t lanes, size_t levels);

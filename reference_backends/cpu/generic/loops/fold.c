@@ -160,9 +160,10 @@ FOLD(float64_squares, double, PLUS, PLUS, NOTHING, NOTHING, SQUARE)
 #define ROW_FLOAT32(opcode, T, one, all, keep, find) ROW(opcode, FLOAT32, float32_##opcode)
 #define ROW_FLOAT64(opcode, T, one, all, keep, find) ROW(opcode, FLOAT64, float64_##opcode)
 
-cpu_fold_t CPU_LOOPS(fold)(uint16_t op, uint16_t type, bool squares) {
-  if (squares && op != TBK_OPCODE_ADD) return NULL;
-  if (squares)
+cpu_fold_t CPU_LOOPS(fold)(uint16_t op, uint16_t type, cpu_fold_kind_t kind) {
+  if (kind == CPU_FOLD_RUNNING) return CPU_LOOPS(running)(op, type);
+  if (kind == CPU_FOLD_SQUARES && op != TBK_OPCODE_ADD) return NULL;
+  if (kind == CPU_FOLD_SQUARES)
     return type == TBK_FLOAT32 ? float32_squares : type == TBK_FLOAT64 ? float64_squares : NULL;
   BOOLS(ROW_BOOL)
   INTEGERS(ROW_INT32, int32_t, uint32_t)
