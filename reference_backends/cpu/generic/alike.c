@@ -43,6 +43,29 @@ static bool drop_states(const code_t* combine, sides_t* sides) {
   return dropped;
 }
 
+/* Drops the states that are asked for in each lane as they are. Returns whether there were any. */
+static bool drop_read(const code_t* combine, sides_t* sides) {
+  bool dropped = false;
+  for (size_t i = combine->uniform_count; i < combine->step_count; i++) {
+    const code_step_t* step = &combine->steps[i];
+    for (int32_t k = 0; step->lanes == LANES_EACH && k < step->in_count; k++) {
+      const size_t s = (size_t)step->in[k] % sides->states;
+      const bool chooses = step->opcode == TBK_OPCODE_SELECT && k == 0;
+      if (step->from[k] != CODE_NOWHERE || chooses || !sides->alike[s]) continue;
+      sides->alike[s] = false;
+      dropped = true;
+    }
+  }
+  for (size_t s = 0; s < sides->states; s++) {
+    const size_t given = (size_t)combine->results[s] % sides->states;
+    if (sides->alike[s] || combine->result_steps[s] != CODE_NOWHERE || !sides->alike[given])
+      continue;
+    sides->alike[given] = false;
+    dropped = true;
+  }
+  return dropped;
+}
+
 static void fill_for_reader(code_t* combine, int32_t step) {
   if (step != CODE_NOWHERE && combine->steps[step].lanes == LANES_ONE)
     combine->steps[step].lanes = LANES_FILLED;
@@ -57,10 +80,10 @@ static void find_readers(code_t* combine, const sides_t* sides) {
         step->opcode == TBK_OPCODE_SELECT && is_alike(combine, sides, step->in[0], step->from[0]);
     for (int32_t k = chosen; k < step->in_count; k++)
       fill_for_reader(combine, step->from[k]);
-    if (chosen) combine->steps[i].lanes = LANES_CHOSEN;
+    if (chosen) step->lanes = LANES_CHOSEN;
   }
-  for (size_t s = 0; s < combine->result_count; s++)
-    fill_for_reader(combine, combine->result_steps[s]);
+  for (size_t s = 0; s < sides->states; s++)
+    if (!sides->alike[s]) fill_for_reader(combine, combine->result_steps[s]);
 }
 
 void alike_find(kernel_code_t* code) {
@@ -71,10 +94,12 @@ void alike_find(kernel_code_t* code) {
     sides.alike[s] = map->result_steps[s] >= 0 && (size_t)map->result_steps[s] < map->uniform_count;
   do
     find_steps(combine, &sides);
-  while (drop_states(combine, &sides));
-  for (size_t s = 0; s < sides.states; s++)
-    code->has_alike |= sides.alike[s];
+  while (drop_states(combine, &sides) || drop_read(combine, &sides));
   find_readers(combine, &sides);
+  for (size_t s = 0; s < sides.states; s++) {
+    code->alike[s] = sides.alike[s];
+    code->has_alike |= sides.alike[s];
+  }
 }
 
 /* Takes the operand that is chosen: its buffer, where nobody else reads it. */

@@ -11,11 +11,12 @@
 #include "frame.h"
 
 /*
- * Sets `has_alike` of the code of a reduction, and `lanes` of the steps of its combine: a state is alike if the map
- * makes the same of every element, and combine its next of such states alone.
+ * Sets `alike` of the code of a reduction, and `lanes` of the steps of its combine: a state is alike if the map makes
+ * the same of every element, combine its next of such states alone, and nothing else of it in every lane.
  */
 void alike_find(kernel_code_t* code);
-/* Runs combine on lanes in which those states are the same, on each side. */
+/* Runs combine on lanes in which those states are the same, on each side: of these the first step of lanes is there,
+ * and comes out. */
 void alike_run(const frame_t* combine, const tile_t* tile);
 
 #endif /* TBK_CPU_ALIKE_H */

@@ -83,8 +83,9 @@ typedef struct kernel_code {
   code_t* parts[3]; /* pointwise: one; reduce: map, combine, finish */
   code_t*
       values; /* see extreme.h: the map with its first result alone; NULL: it is no such reduction */
-  bool has_alike;   /* see alike.h */
-  uint16_t extreme; /* then TBK_OPCODE_MAX or TBK_OPCODE_MIN */
+  bool has_alike;                        /* see alike.h */
+  bool alike[TBK_REDUCTION_MOST_STATES]; /* which states are */
+  uint16_t extreme;                      /* then TBK_OPCODE_MAX or TBK_OPCODE_MIN */
 } kernel_code_t;
 
 enum { CODE_MAP, CODE_COMBINE, CODE_FINISH };

@@ -58,6 +58,7 @@ void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t lev
   *fold = (fold_t){.states = map->result_count,
                    .in_order = !(code->reduction->flags & TBK_REDUCTION_COMMUTATIVE),
                    .has_alike = code->has_alike,
+                   .alike = code->alike,
                    .identity = code->reduction->identity,
                    .level_count = levels};
   if (!fold->in_order) fold->single = fold_single(code->parts[CODE_COMBINE], CPU_FOLD_ELEMENTS);
@@ -108,14 +109,26 @@ static void take_results(fold_t* fold, frame_t* frame, fold_states_t* into, size
   }
 }
 
+/* Fills what is the same in every lane into so many. */
+static void spread(const fold_t* fold, const fold_states_t* states, size_t lanes) {
+  for (size_t s = 0; fold->has_alike && s < fold->states; s++) {
+    const int64_t bytes = fold->state_bytes[s];
+    uint64_t first = 0;
+    if (!fold->alike[s]) continue;
+    memcpy(&first, states->at[s], (size_t)bytes);
+    lanes_fill(states->at[s], first, bytes, lanes);
+  }
+}
+
 /* Runs combine on so many lanes, of the second operand from `second_lane` on. */
 static void run_combine(fold_t* fold, const fold_states_t* first, const fold_states_t* second,
                         size_t second_lane, size_t lanes, bool alike) {
   const tile_t tile = {.count = lanes};
   for (size_t s = 0; s < fold->states; s++) {
+    const size_t lane = alike && fold->alike[s] ? 0 : second_lane;
     fold->combine.buffers[s] = first->at[s];
     fold->combine.buffers[fold->states + s] =
-        (char*)second->at[s] + second_lane * (size_t)fold->state_bytes[s];
+        (char*)second->at[s] + lane * (size_t)fold->state_bytes[s];
   }
   if (alike && fold->has_alike)
     alike_run(&fold->combine, &tile);
@@ -126,9 +139,12 @@ static void run_combine(fold_t* fold, const fold_states_t* first, const fold_sta
 /* The later `states` come into a level, which has as many lanes or more, or none yet. */
 static void merge(fold_t* fold, fold_level_t* level, const fold_states_t* states, size_t lanes,
                   bool alike) {
-  run_combine(fold, &level->states, states, 0, lanes, alike && level->alike);
+  const bool both = alike && level->alike && lanes == level->lanes;
+  if (level->alike && !both) spread(fold, &level->states, level->lanes);
+  if (alike && !both) spread(fold, states, lanes);
+  run_combine(fold, &level->states, states, 0, lanes, both);
   take_results(fold, &fold->combine, &level->states, lanes, lanes == level->lanes);
-  level->alike = alike && level->alike && lanes == level->lanes;
+  level->alike = both;
 }
 
 static void carry(fold_t* fold) {
@@ -227,12 +243,23 @@ const fold_level_t* fold_collapse(fold_t* fold, size_t lanes) {
   return &fold->levels[0];
 }
 
+void fold_keep_lanes(fold_t* fold, const fold_level_t* level) {
+  fold_level_t* from = &fold->levels[level - fold->levels];
+  const fold_states_t old = fold->done;
+  if (from->alike) spread(fold, &from->states, from->lanes);
+  fold->done = from->states;
+  from->states = old;
+}
+
 void fold_lanes(fold_t* fold, const fold_level_t* level, size_t to) {
   bool alike = level->alike;
   for (size_t lanes = level->lanes; lanes > 1; lanes -= lanes / 2) {
     fold_states_t states = level->states;
+    if (alike && lanes % 2) {
+      spread(fold, &states, lanes);
+      alike = false;
+    }
     run_combine(fold, &states, &states, lanes - lanes / 2, lanes / 2, alike);
-    alike = alike && lanes % 2 == 0;
     take_results(fold, &fold->combine, &states, lanes / 2, false);
   }
   for (size_t s = 0; s < fold->states; s++) {

@@ -23,7 +23,8 @@ typedef struct fold_level {
   fold_states_t states;
   size_t lanes; /* 0: nothing is there */
   int merged;
-  bool alike; /* its states that can be the same in every lane are */
+  bool
+      alike; /* its states that can be the same in every lane are, and only their first step of lanes is there */
 } fold_level_t;
 
 typedef struct fold {
@@ -32,8 +33,9 @@ typedef struct fold {
   extreme_t extreme; /* nothing was seen yet */
   size_t states;
   int64_t state_bytes[FOLD_STATES_MOST];
-  bool in_order;     /* combine is not commutative */
-  bool has_alike;    /* see alike.h */
+  bool in_order;  /* combine is not commutative */
+  bool has_alike; /* see alike.h */
+  const bool* alike;
   cpu_fold_t single; /* NULL where combine is more than one opcode */
   cpu_fold_t
       rows; /* the same of elements as they lie in memory; NULL where the map makes something else of them */
@@ -62,6 +64,8 @@ void fold_add_folded(fold_t* fold, cpu_fold_t make, const void* elements, size_t
 void fold_add_in_order(fold_t* fold, size_t lanes);
 /* Returns the states of all that was added, lane by lane; the identity where nothing was. */
 const fold_level_t* fold_collapse(fold_t* fold, size_t lanes);
+/* Puts the lanes of a collapsed level, as they are, into `done`. */
+void fold_keep_lanes(fold_t* fold, const fold_level_t* level);
 /* Makes the lanes of a collapsed level one, in any order, and puts it at lane `to` of `done`. */
 void fold_lanes(fold_t* fold, const fold_level_t* level, size_t to);
 

@@ -143,10 +143,7 @@ static void fold_across(fold_t* fold, const space_t* space, const tile_t* block)
     frame_run(&fold->map, &tile);
     fold_add_lanes(fold, tile.count);
   }
-  fold_level_t* all = (fold_level_t*)fold_collapse(fold, block->count);
-  fold_states_t old = fold->done;
-  fold->done = all->states;
-  all->states = old;
+  fold_keep_lanes(fold, fold_collapse(fold, block->count));
 }
 
 static void finish_block(fold_t* fold, const tile_t* block) {

@@ -12,7 +12,7 @@
 #include "session.h"
 
 /* Sizes around those of vectors and tiles. */
-static const int64_t counts[] = {1, 2, 15, 16, 17, 33, 255, 1000, 1023, 1024, 1025, 5003};
+static const int64_t counts[] = {1, 2, 15, 16, 17, 33, 255, 1000, 1023, 1024, 1025, 5003, 40013};
 enum { COUNTS = sizeof counts / sizeof *counts };
 
 static tbk_reduction_t reduction(const char* map, tbk_program_t* combine, const char* finish,
@@ -186,40 +186,47 @@ static void the_first_of_equals_is_found(void) {
 /* -------------------------------------------------------------------------- the same in every lane -- */
 
 /* Sum, count, and the sum of x + y over all pairs of elements: combine multiplies one side's sum by the other's count,
- * and chooses by a count that is the same in every lane but in the last tile. */
-static tbk_reduction_t pairs(void) {
-  static const uint64_t none[3] = {0};
+ * and chooses by a count that is the same in every lane but in the last tile. It asks for the counts themselves, or for
+ * what a step makes of them. The fourth state begins as the element, and becomes the count, too, or stays the sum. */
+static tbk_reduction_t pairs(bool asks_for_state) {
+  static const uint64_t none[4] = {0};
+  char combine[1280];
+  const int a = asks_for_state ? 1 : 18, b = asks_for_state ? 4 : 19;
+  snprintf(combine, sizeof combine,
+           "program 1\nparameter 0 INT64\nparameter 1 INT64\nparameter 2 INT64\nparameter 3 INT64\n"
+           "parameter 4 INT64\nparameter 5 INT64\nparameter 6 INT64\nparameter 7 INT64\n"
+           "v0 = PARAMETER INT64 slot 0\nv1 = PARAMETER INT64 slot 1\nv2 = PARAMETER INT64 slot 2\n"
+           "v3 = PARAMETER INT64 slot 4\nv4 = PARAMETER INT64 slot 5\nv5 = PARAMETER INT64 slot 6\n"
+           "v6 = ADD INT64 v0 v3\nv7 = ADD INT64 v1 v4\nv8 = CONSTANT INT64 bits 0x0\n"
+           "v9 = EQ BOOL v1 v8\nv10 = EQ BOOL v4 v8\nv11 = CONSTANT INT64 bits 0x2\n"
+           "v12 = MUL INT64 v1 v11\nv13 = MUL INT64 v4 v11\nv14 = SUB INT64 v12 v1\n"
+           "v15 = SUB INT64 v13 v4\nv16 = ADD INT64 v2 v5\nv17 = ADD INT64 v14 v8\n"
+           "v18 = ADD INT64 v17 v8\nv19 = ADD INT64 v15 v8\nv20 = MUL INT64 v0 v%d\n"
+           "v21 = MUL INT64 v3 v%d\nv22 = ADD INT64 v20 v21\nv23 = ADD INT64 v22 v16\n"
+           "v24 = SELECT INT64 v9 v5 v23\nv25 = SELECT INT64 v10 v2 v24\n"
+           "v26 = SELECT INT64 v10 v0 v6\nresult 0 v26\nresult 1 v7\nresult 2 v25\nresult 3 v%d\n",
+           b, a, asks_for_state ? 26 : 7);
   return reduction(
-      "program 1\ninput 0 INT64\nv0 = LOAD INT64 slot 0\nv1 = CONSTANT INT64 bits 0x1\nv2 = "
-      "CONSTANT INT64 bits 0x0\n"
-      "result 0 v0\nresult 1 v1\nresult 2 v2\n",
-      session_program(
-          "program 1\nparameter 0 INT64\nparameter 1 INT64\nparameter 2 INT64\nparameter 3 INT64\n"
-          "parameter 4 INT64\nparameter 5 INT64\nv0 = PARAMETER INT64 slot 0\nv1 = PARAMETER INT64 "
-          "slot 1\n"
-          "v2 = PARAMETER INT64 slot 2\nv3 = PARAMETER INT64 slot 3\nv4 = PARAMETER INT64 slot 4\n"
-          "v5 = PARAMETER INT64 slot 5\nv6 = ADD INT64 v0 v3\nv7 = ADD INT64 v1 v4\nv8 = MUL INT64 "
-          "v0 v4\n"
-          "v9 = MUL INT64 v3 v1\nv10 = ADD INT64 v8 v9\nv11 = ADD INT64 v2 v5\nv12 = ADD INT64 v10 "
-          "v11\n"
-          "v13 = CONSTANT INT64 bits 0x0\nv14 = EQ BOOL v1 v13\nv15 = SELECT INT64 v14 v5 v12\n"
-          "v16 = EQ BOOL v4 v13\nv17 = SELECT INT64 v16 v2 v15\nv18 = SELECT INT64 v16 v0 v6\n"
-          "result 0 v18\nresult 1 v7\nresult 2 v17\n"),
-      "program 1\nparameter 0 INT64\nparameter 1 INT64\nparameter 2 INT64\nv0 = PARAMETER INT64 "
-      "slot 0\n"
-      "v1 = PARAMETER INT64 slot 1\nv2 = PARAMETER INT64 slot 2\nresult 0 v0\nresult 1 v1\nresult "
-      "2 v2\n",
+      "program 1\ninput 0 INT64\nv0 = LOAD INT64 slot 0\nv1 = CONSTANT INT64 bits 0x1\n"
+      "v2 = CONSTANT INT64 bits 0x0\nresult 0 v0\nresult 1 v1\nresult 2 v2\nresult 3 v0\n",
+      session_program(combine),
+      "program 1\nparameter 0 INT64\nparameter 1 INT64\nparameter 2 INT64\nparameter 3 INT64\n"
+      "v0 = PARAMETER INT64 slot 0\nv1 = PARAMETER INT64 slot 1\nv2 = PARAMETER INT64 slot 2\n"
+      "v3 = PARAMETER INT64 slot 3\nresult 0 v0\nresult 1 v1\nresult 2 v2\nresult 3 v3\n",
       none);
 }
 
-static void check_pairs(session_t* session, int64_t rows, int64_t count, const int64_t* strides) {
-  tbk_reduction_t reduced = pairs();
+static void check_pairs(session_t* session, int64_t rows, int64_t count, const int64_t* strides,
+                        bool asks_for_state) {
+  enum { STATES = 4 };
+  tbk_reduction_t reduced = pairs(asks_for_state);
   const int64_t sizes[2] = {rows, count};
-  session_tensor_t in = session_tensor(session, TBK_INT64, 2, sizes, strides, 9), out[3];
-  for (int i = 0; i < 3; i++)
+  session_tensor_t in = session_tensor(session, TBK_INT64, 2, sizes, strides, 9), out[STATES];
+  for (int i = 0; i < STATES; i++)
     out[i] = session_tensor(session, TBK_INT64, 1, sizes, NULL, 3);
   CU_ASSERT_EQUAL_FATAL(
-      session_reduce(session, &reduced, (session_tensor_t*[]){&out[0], &out[1], &out[2], NULL},
+      session_reduce(session, &reduced,
+                     (session_tensor_t*[]){&out[0], &out[1], &out[2], &out[3], NULL},
                      (session_tensor_t*[]){&in, NULL}, NULL, 1, &count),
       TBK_OK);
   int64_t wrong = 0;
@@ -230,10 +237,12 @@ static void check_pairs(session_t* session, int64_t rows, int64_t count, const i
     wrong += *(uint64_t*)session_element(&out[0], row) != sum;
     wrong += *(int64_t*)session_element(&out[1], row) != count;
     wrong += *(uint64_t*)session_element(&out[2], row) != sum * (uint64_t)(count - 1);
+    const uint64_t fourth = asks_for_state || count == 1 ? sum : (uint64_t)count;
+    wrong += *(uint64_t*)session_element(&out[3], row) != fourth;
   }
   CU_ASSERT_EQUAL(wrong, 0);
   session_free(session, &in);
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < STATES; i++)
     session_free(session, &out[i]);
   drop(&reduced);
 }
@@ -242,10 +251,11 @@ static void what_is_the_same_in_every_lane_is_kept(void) {
   static const int64_t rows[] = {1, 3, 33, 70};
   session_t session = session_open("");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    for (size_t k = 0; k < COUNTS; k++) {
-      check_pairs(&session, rows[i], counts[k], (int64_t[]){counts[k], 1});
-      check_pairs(&session, rows[i], counts[k], (int64_t[]){1, rows[i]}); /* across */
-    }
+    for (size_t k = 0; k < COUNTS; k++)
+      for (int asks = 0; asks < 2; asks++) {
+        check_pairs(&session, rows[i], counts[k], (int64_t[]){counts[k], 1}, asks);
+        check_pairs(&session, rows[i], counts[k], (int64_t[]){1, rows[i]}, asks); /* across */
+      }
   session_close(&session);
 }
 
