@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "../cpu.h"
+#include "alike.h"
+#include "extreme.h"
 
 void code_cache_init(code_cache_t* cache) {
   pthread_mutex_init(&cache->lock, NULL);
@@ -24,6 +26,7 @@ void code_drop(kernel_code_t* code) {
   if (!code || atomic_fetch_sub(&code->refs, 1) != 1) return;
   for (int i = 0; i < 3; i++)
     code_free(code->parts[i]);
+  code_free(code->values);
   free(code->program);
   free(code->reduction);
   free(code);
@@ -81,6 +84,12 @@ static kernel_code_t* compile(uint64_t hash, const tbk_program_t* program,
   bool whole = parts[0] != NULL;
   for (int i = 0; i < 3 && parts[i]; i++)
     whole = (code->parts[i] = code_new(parts[i])) && whole;
+  if (whole && code->reduction) {
+    extreme_recognize(code);
+    alike_find(code);
+  } else if (whole) {
+    code_fuse(code->parts[0]);
+  }
   if (whole) return code;
   code_drop(code);
   return NULL;

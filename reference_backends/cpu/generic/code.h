@@ -17,6 +17,14 @@
 
 enum { CODE_NOWHERE = -1 };
 
+/* For how many lanes a step of combine is computed where some states are the same in every lane, see alike.h. */
+typedef enum code_lanes {
+  LANES_EACH,
+  LANES_ONE,
+  LANES_FILLED, /* one, which is copied into the others */
+  LANES_CHOSEN  /* SELECT with the same choice in every lane, which is copied */
+} code_lanes_t;
+
 typedef struct code_step {
   cpu_loop_t loop;   /* NULL: `opcode` is one that the frame computes itself */
   cpu_loop_t direct; /* reads and writes the memory of a device, too; NULL: there is none */
@@ -29,7 +37,9 @@ typedef struct code_step {
   uint64_t immediate;
   uint8_t coordinates; /* bit d: what it gives depends on COORDINATE d */
   bool is_placed;      /* on coordinates, numbers and constants alone */
-  int32_t out;         /* a buffer */
+  code_lanes_t lanes;
+  uint8_t last_reads; /* bit k: nobody reads the buffer of operand k again before it is written */
+  int32_t out;        /* a buffer */
   int32_t in_count;
   int32_t in[TBK_PROGRAM_MOST_RANK];
   int32_t from[TBK_PROGRAM_MOST_RANK]; /* the steps that gave those; CODE_NOWHERE: the caller did */
@@ -59,7 +69,7 @@ typedef struct code {
  * Errors: NULL without host memory.
  */
 code_t* code_new(const tbk_program_t* program);
-/* fuse.c: makes one step of two where there is a loop for both. */
+/* fuse.c: makes one step of two where there is a loop for both, in a program that is no part of a reduction. */
 void code_fuse(code_t* code);
 void code_free(code_t* code);
 
@@ -74,6 +84,11 @@ typedef struct kernel_code {
   tbk_program_t* program; /* a copy; NULL where it is a reduction */
   tbk_reduction_t* reduction;
   code_t* parts[3]; /* pointwise: one; reduce: map, combine, finish */
+  code_t*
+      values; /* see extreme.h: the map with its first result alone; NULL: it is no such reduction */
+  bool has_alike;                        /* see alike.h */
+  bool alike[TBK_REDUCTION_MOST_STATES]; /* which states are */
+  uint16_t extreme;                      /* then TBK_OPCODE_MAX or TBK_OPCODE_MIN */
 } kernel_code_t;
 
 enum { CODE_MAP, CODE_COMBINE, CODE_FINISH };

@@ -96,8 +96,10 @@ static void give_buffers(compiler_t* compiler, size_t i) {
     value_t* value = &compiler->values[operands[k]];
     if (value->last_read != i || value->uniform) continue;
     value->last_read = SIZE_MAX; /* once, also where it is read twice here */
-    if (!value->stays && (size_t)value->buffer >= compiler->code->parameter_count)
-      compiler->idle[compiler->idle_count++] = value->buffer;
+    if (value->stays || (size_t)value->buffer < compiler->code->parameter_count) continue;
+    compiler->idle[compiler->idle_count++] = value->buffer;
+    if (compiler->values[i].step != CODE_NOWHERE)
+      compiler->code->steps[compiler->values[i].step].last_reads |= (uint8_t)(1u << k);
   }
 }
 
@@ -206,7 +208,6 @@ code_t* code_new(const tbk_program_t* program) {
     code->uniform_count = code->step_count;
     add_steps(compiler, false);
     add_results(compiler);
-    code_fuse(code);
   }
   free(compiler);
   return code;

@@ -55,8 +55,8 @@ cpu_loop_t cpu_direct_find(uint16_t opcode, uint16_t dtype) {
   return loops()->direct(opcode, dtype);
 }
 
-cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype) {
-  return loops()->fold(opcode, dtype);
+cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype, cpu_fold_kind_t kind) {
+  return loops()->fold(opcode, dtype, kind);
 }
 
 cpu_fill_t cpu_fill_find(void) {

@@ -6,6 +6,8 @@
  */
 #include "fold.h"
 
+#include "alike.h"
+
 #include <string.h>
 
 size_t fold_levels(int64_t steps) {
@@ -20,6 +22,7 @@ size_t fold_bytes(const kernel_code_t* code, size_t lanes, size_t levels) {
   size_t bytes = (levels + 4) * states * frame_buffer_bytes(lanes);
   for (int i = 0; i < 3; i++)
     bytes += frame_bytes(code->parts[i], lanes);
+  if (code->values) bytes += frame_bytes(code->values, lanes);
   return bytes;
 }
 
@@ -31,33 +34,42 @@ static char* make_states(fold_states_t* states, size_t count, size_t lanes, char
   return memory;
 }
 
-/* What folds lanes at once, where combine is one opcode of both states and nothing else. */
-static cpu_fold_t find_single(const code_t* combine) {
+cpu_fold_t fold_single(const code_t* combine, cpu_fold_kind_t kind) {
   const code_step_t* step = combine->steps;
   if (combine->step_count != 1 || combine->parameter_count != 2 || step->in_count != 2) return NULL;
   if (step->in[0] == step->in[1] || combine->results[0] != step->out) return NULL;
-  return cpu_fold_find(step->opcode, step->dtype);
+  return cpu_fold_find(step->opcode, step->dtype, kind);
 }
 
-static bool only_loads(const code_t* map) {
-  const code_step_t* step = map->steps;
-  return map->step_count == 1 && step->opcode == TBK_OPCODE_LOAD && step->dtype != TBK_BOOL &&
-         map->inputs[step->slot].kind == TBK_INPUT_ALIGNED;
+/* What folds elements in their memory, where the map only loads one that is no BOOL, or squares it then. */
+static cpu_fold_t find_rows(const code_t* map, const code_t* combine) {
+  const code_step_t *load = map->steps, *square = load + 1;
+  if (map->step_count < 1 || load->opcode != TBK_OPCODE_LOAD || load->dtype == TBK_BOOL ||
+      map->inputs[load->slot].kind != TBK_INPUT_ALIGNED)
+    return NULL;
+  const bool squares = map->step_count == 2 && square->opcode == TBK_OPCODE_MUL &&
+                       square->in[0] == load->out && square->in[1] == load->out;
+  if (map->step_count != 1 && !squares) return NULL;
+  return fold_single(combine, squares ? CPU_FOLD_SQUARES : CPU_FOLD_ELEMENTS);
 }
 
 void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t levels, char* memory) {
   const code_t* map = code->parts[CODE_MAP];
   *fold = (fold_t){.states = map->result_count,
                    .in_order = !(code->reduction->flags & TBK_REDUCTION_COMMUTATIVE),
+                   .has_alike = code->has_alike,
+                   .alike = code->alike,
                    .identity = code->reduction->identity,
                    .level_count = levels};
-  if (!fold->in_order) fold->single = find_single(code->parts[CODE_COMBINE]);
-  fold->direct = fold->single && only_loads(map);
+  if (!fold->in_order) fold->single = fold_single(code->parts[CODE_COMBINE], CPU_FOLD_ELEMENTS);
+  if (fold->single) fold->rows = find_rows(map, code->parts[CODE_COMBINE]);
   for (size_t s = 0; s < fold->states; s++)
     fold->state_bytes[s] = tbk_dtype_bytes(map->result_dtypes[s]);
   memory = frame_make(&fold->map, map, lanes, memory);
   memory = frame_make(&fold->combine, code->parts[CODE_COMBINE], lanes, memory);
   memory = frame_make(&fold->finish, code->parts[CODE_FINISH], lanes, memory);
+  fold->extreme = extreme_begin(code);
+  if (fold->extreme.fold) memory = frame_make(&fold->values, code->values, lanes, memory);
   for (size_t i = 0; i < levels; i++)
     memory = make_states(&fold->levels[i].states, fold->states, lanes, memory);
   memory = make_states(&fold->even, fold->states, lanes, memory);
@@ -70,6 +82,7 @@ void fold_reset(fold_t* fold) {
   for (size_t i = 0; i < fold->level_count; i++) {
     fold->levels[i].lanes = 0;
     fold->levels[i].merged = 0;
+    fold->levels[i].alike = false;
   }
 }
 
@@ -96,22 +109,42 @@ static void take_results(fold_t* fold, frame_t* frame, fold_states_t* into, size
   }
 }
 
-/* Runs combine on lanes that begin at `first_lane` of the first operand, and so the second. */
+/* Fills what is the same in every lane into so many. */
+static void spread(const fold_t* fold, const fold_states_t* states, size_t lanes) {
+  for (size_t s = 0; fold->has_alike && s < fold->states; s++) {
+    const int64_t bytes = fold->state_bytes[s];
+    uint64_t first = 0;
+    if (!fold->alike[s]) continue;
+    memcpy(&first, states->at[s], (size_t)bytes);
+    lanes_fill(states->at[s], first, bytes, lanes);
+  }
+}
+
+/* Runs combine on so many lanes, of the second operand from `second_lane` on. */
 static void run_combine(fold_t* fold, const fold_states_t* first, const fold_states_t* second,
-                        size_t second_lane, size_t lanes) {
+                        size_t second_lane, size_t lanes, bool alike) {
   const tile_t tile = {.count = lanes};
   for (size_t s = 0; s < fold->states; s++) {
+    const size_t lane = alike && fold->alike[s] ? 0 : second_lane;
     fold->combine.buffers[s] = first->at[s];
     fold->combine.buffers[fold->states + s] =
-        (char*)second->at[s] + second_lane * (size_t)fold->state_bytes[s];
+        (char*)second->at[s] + lane * (size_t)fold->state_bytes[s];
   }
-  frame_run(&fold->combine, &tile);
+  if (alike && fold->has_alike)
+    alike_run(&fold->combine, &tile);
+  else
+    frame_run(&fold->combine, &tile);
 }
 
 /* The later `states` come into a level, which has as many lanes or more, or none yet. */
-static void merge(fold_t* fold, fold_level_t* level, const fold_states_t* states, size_t lanes) {
-  run_combine(fold, &level->states, states, 0, lanes);
+static void merge(fold_t* fold, fold_level_t* level, const fold_states_t* states, size_t lanes,
+                  bool alike) {
+  const bool both = alike && level->alike && lanes == level->lanes;
+  if (level->alike && !both) spread(fold, &level->states, level->lanes);
+  if (alike && !both) spread(fold, states, lanes);
+  run_combine(fold, &level->states, states, 0, lanes, both);
   take_results(fold, &fold->combine, &level->states, lanes, lanes == level->lanes);
+  level->alike = both;
 }
 
 static void carry(fold_t* fold) {
@@ -119,11 +152,12 @@ static void carry(fold_t* fold) {
     fold_level_t *level = &fold->levels[i], *next = &fold->levels[i + 1];
     if (++level->merged < FOLD_RADIX) return;
     if (next->lanes) {
-      merge(fold, next, &level->states, level->lanes);
+      merge(fold, next, &level->states, level->lanes, level->alike);
     } else {
       fold_states_t empty = next->states;
       next->states = level->states;
       next->lanes = level->lanes;
+      next->alike = level->alike;
       level->states = empty;
     }
     level->merged = 0;
@@ -137,19 +171,20 @@ void fold_add_lanes(fold_t* fold, size_t lanes) {
     fold_states_t made;
     for (size_t s = 0; s < fold->states; s++)
       made.at[s] = fold->map.buffers[fold->map.code->results[s]];
-    merge(fold, level, &made, lanes);
+    merge(fold, level, &made, lanes, true);
   } else {
     take_results(fold, &fold->map, &level->states, lanes, true);
     level->lanes = lanes;
+    level->alike = true;
   }
   carry(fold);
 }
 
-void fold_add_folded(fold_t* fold, const void* elements, size_t lanes) {
+void fold_add_folded(fold_t* fold, cpu_fold_t make, const void* elements, size_t lanes) {
   fold_level_t* level = &fold->levels[0];
   void* to = level->lanes ? fold->halved.at[0] : level->states.at[0];
-  fold->single(to, elements, lanes);
-  if (level->lanes) merge(fold, level, &fold->halved, 1);
+  make(to, elements, lanes);
+  if (level->lanes) merge(fold, level, &fold->halved, 1, false);
   level->lanes = 1;
   carry(fold);
 }
@@ -173,7 +208,7 @@ void fold_add_in_order(fold_t* fold, size_t lanes) {
   for (; lanes > 1; lanes -= lanes / 2) {
     const size_t half = lanes / 2;
     deal(fold, &states, lanes);
-    run_combine(fold, &fold->even, &fold->odd, 0, half);
+    run_combine(fold, &fold->even, &fold->odd, 0, half, false);
     for (size_t s = 0; s < fold->states; s++) {
       const size_t bytes = (size_t)fold->state_bytes[s];
       copy_lanes(fold, s, states.at[s], frame_result(&fold->combine, s), half);
@@ -183,7 +218,7 @@ void fold_add_in_order(fold_t* fold, size_t lanes) {
   }
   fold_level_t* level = &fold->levels[0];
   if (level->lanes)
-    merge(fold, level, &states, 1);
+    merge(fold, level, &states, 1, false);
   else
     for (size_t s = 0; s < fold->states; s++)
       copy_lanes(fold, s, level->states.at[s], states.at[s], 1);
@@ -197,7 +232,7 @@ const fold_level_t* fold_collapse(fold_t* fold, size_t lanes) {
     fold_level_t* level = &fold->levels[i];
     if (!level->lanes) continue;
     if (all)
-      merge(fold, all, &level->states, level->lanes);
+      merge(fold, all, &level->states, level->lanes, level->alike);
     else
       all = level;
   }
@@ -208,10 +243,23 @@ const fold_level_t* fold_collapse(fold_t* fold, size_t lanes) {
   return &fold->levels[0];
 }
 
+void fold_keep_lanes(fold_t* fold, const fold_level_t* level) {
+  fold_level_t* from = &fold->levels[level - fold->levels];
+  const fold_states_t old = fold->done;
+  if (from->alike) spread(fold, &from->states, from->lanes);
+  fold->done = from->states;
+  from->states = old;
+}
+
 void fold_lanes(fold_t* fold, const fold_level_t* level, size_t to) {
+  bool alike = level->alike;
   for (size_t lanes = level->lanes; lanes > 1; lanes -= lanes / 2) {
     fold_states_t states = level->states;
-    run_combine(fold, &states, &states, lanes - lanes / 2, lanes / 2);
+    if (alike && lanes % 2) {
+      spread(fold, &states, lanes);
+      alike = false;
+    }
+    run_combine(fold, &states, &states, lanes - lanes / 2, lanes / 2, alike);
     take_results(fold, &fold->combine, &states, lanes / 2, false);
   }
   for (size_t s = 0; s < fold->states; s++) {

@@ -9,6 +9,7 @@
 #ifndef TBK_CPU_FOLD_H
 #define TBK_CPU_FOLD_H
 
+#include "extreme.h"
 #include "frame.h"
 
 enum { FOLD_RADIX = 16, FOLD_LEVELS_MOST = 18, FOLD_STATES_MOST = TBK_REDUCTION_MOST_STATES };
@@ -22,15 +23,22 @@ typedef struct fold_level {
   fold_states_t states;
   size_t lanes; /* 0: nothing is there */
   int merged;
+  bool
+      alike; /* its states that can be the same in every lane are, and only their first step of lanes is there */
 } fold_level_t;
 
 typedef struct fold {
   frame_t map, combine, finish;
+  frame_t values;    /* where `extreme` finds something */
+  extreme_t extreme; /* nothing was seen yet */
   size_t states;
   int64_t state_bytes[FOLD_STATES_MOST];
-  bool in_order;     /* combine is not commutative */
+  bool in_order;  /* combine is not commutative */
+  bool has_alike; /* see alike.h */
+  const bool* alike;
   cpu_fold_t single; /* NULL where combine is more than one opcode */
-  bool direct;       /* the map does no more than load its input, which is no BOOL */
+  cpu_fold_t
+      rows; /* the same of elements as they lie in memory; NULL where the map makes something else of them */
   const uint64_t* identity;
   size_t level_count;
   fold_level_t levels[FOLD_LEVELS_MOST];
@@ -38,6 +46,8 @@ typedef struct fold {
   fold_states_t done;              /* of a block of outer elements */
 } fold_t;
 
+/* Returns what folds lanes at once, where combine is one opcode of both states and nothing else; else NULL. */
+cpu_fold_t fold_single(const code_t* combine, cpu_fold_kind_t kind);
 /* Returns how many levels so many steps need. */
 size_t fold_levels(int64_t steps);
 size_t fold_bytes(const kernel_code_t* code, size_t lanes, size_t levels);
@@ -47,12 +57,15 @@ void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t lev
 void fold_reset(fold_t* fold);
 /* Adds what the map has just made of `lanes` elements, one for each lane. */
 void fold_add_lanes(fold_t* fold, size_t lanes);
-/* Adds `lanes` elements, which lie at `elements` one behind the other, as the one that `single` makes. */
-void fold_add_folded(fold_t* fold, const void* elements, size_t lanes);
+/* Adds `lanes` elements, which lie at `elements` one behind the other, as the one that `make` makes: `single`, or
+ * `rows` where they are as the map loads them. */
+void fold_add_folded(fold_t* fold, cpu_fold_t make, const void* elements, size_t lanes);
 /* Adds the same as one state, earlier lanes first. */
 void fold_add_in_order(fold_t* fold, size_t lanes);
 /* Returns the states of all that was added, lane by lane; the identity where nothing was. */
 const fold_level_t* fold_collapse(fold_t* fold, size_t lanes);
+/* Puts the lanes of a collapsed level, as they are, into `done`. */
+void fold_keep_lanes(fold_t* fold, const fold_level_t* level);
 /* Makes the lanes of a collapsed level one, in any order, and puts it at lane `to` of `done`. */
 void fold_lanes(fold_t* fold, const fold_level_t* level, size_t to);
 

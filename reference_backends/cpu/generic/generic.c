@@ -11,6 +11,9 @@
 
 /* What all buffers of a frame may take together, so that they stay in a cache near by. */
 enum { NEAR_BYTES = 128 << 10, LANES_LEAST = 128, LINE = 64 };
+/* The same of a reduction, of whose three programs only two go through all elements, and whose states take less than a
+ * word mostly. */
+enum { NEAR_BYTES_OF_STATES = 256 << 10 };
 
 space_rules_t generic_rules(const kernel_code_t* code, bool scans) {
   const code_t *map = code->parts[0], *finish = code->parts[CODE_FINISH];
@@ -98,7 +101,8 @@ static size_t choose_lanes(const cpu_generic_t* generic) {
     if (space->outer_count > most) most = space->outer_count;
     if (space->outer_count && space->inner_count > most) most = space->inner_count;
   }
-  while (lanes > LANES_LEAST && buffers * lanes * sizeof(uint64_t) > NEAR_BYTES)
+  const size_t near_by = generic->code->reduction ? NEAR_BYTES_OF_STATES : NEAR_BYTES;
+  while (lanes > LANES_LEAST && buffers * lanes * sizeof(uint64_t) > near_by)
     lanes /= 2;
   return (uint64_t)most < lanes ? cpu_whole_lanes((size_t)most) : lanes;
 }

@@ -9,6 +9,7 @@
 #include "generic.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* So few lanes are not worth a tile; so many elements of a row are folded at once. */
 enum { FEW = 32, ROW_ELEMENTS = 1 << 14 };
@@ -46,40 +47,63 @@ size_t reduce_bytes(cpu_generic_t* generic) {
   return fold_bytes(generic->code, generic->lanes, generic->levels);
 }
 
-/* What a map loads that does nothing else. */
+/* What a map loads whose elements are folded in their memory. */
 static const access_t* only_input(const fold_t* fold) {
   return &fold->map.inputs[fold->map.code->steps[0].slot];
 }
 
 /* Whether the elements of an outer one lie one behind the other, and need not be loaded before. */
 static bool is_row(const fold_t* fold, const space_t* space) {
-  if (!fold->direct || space->inner_rank != 1) return false;
+  if (!fold->rows || space->inner_rank != 1) return false;
   const access_t* access = only_input(fold);
   return access->strides[space->outer_rank] == access->element_bytes;
 }
 
 static void add_tile(fold_t* fold, const tile_t* tile, bool row) {
   if (row) {
-    fold_add_folded(fold, tile_beginning(tile, only_input(fold)), tile->count);
+    fold_add_folded(fold, fold->rows, tile_beginning(tile, only_input(fold)), tile->count);
     return;
   }
   frame_run(&fold->map, tile);
   if (fold->single)
-    fold_add_folded(fold, frame_result(&fold->map, 0), tile->count);
+    fold_add_folded(fold, fold->single, frame_result(&fold->map, 0), tile->count);
   else if (fold->in_order)
     fold_add_in_order(fold, tile->count);
   else
     fold_add_lanes(fold, tile->count);
 }
 
-/* One outer element: its states come to lane `to` of `done`. */
-static void fold_along(fold_t* fold, const space_t* space, int64_t outer, int64_t lanes,
-                       size_t to) {
+/* Returns a tile that goes along the inner space, at one outer element. */
+static tile_t tile_along(const space_t* space, int64_t outer) {
   tile_t tile = {.space = space, .rank = space->outer_rank};
   tile_seek(&tile, outer);
   tile.first = space->outer_rank;
   tile.rank = space->inner_rank;
   tile.linear_moves = true;
+  return tile;
+}
+
+/* The same as fold_along, of a reduction that finds the greatest or the least of some elements. */
+static void find_along(fold_t* fold, const space_t* space, int64_t outer, int64_t lanes,
+                       size_t to) {
+  tile_t tile = tile_along(space, outer);
+  extreme_t extreme = fold->extreme;
+  for (int64_t at = 0; at < space->inner_count; at += lanes) {
+    tile_seek(&tile, at);
+    tile.linear = at;
+    tile.count = (size_t)lesser(space->inner_count - at, lanes);
+    frame_run(&fold->values, &tile);
+    extreme_add(&extreme, frame_result(&fold->values, 0), tile.count, at);
+  }
+  const size_t bytes = (size_t)fold->state_bytes[0];
+  memcpy((char*)fold->done.at[0] + to * bytes, &extreme.value, bytes);
+  ((int64_t*)fold->done.at[1])[to] = extreme.index;
+}
+
+/* One outer element: its states come to lane `to` of `done`. */
+static void fold_along(fold_t* fold, const space_t* space, int64_t outer, int64_t lanes,
+                       size_t to) {
+  tile_t tile = tile_along(space, outer);
   const bool row = is_row(fold, space);
   if (row) lanes = ROW_ELEMENTS;
   fold_reset(fold);
@@ -97,7 +121,7 @@ static void fold_rows(fold_t* fold, const space_t* space, const tile_t* block) {
   tile_t tile = *block;
   char* to = fold->done.at[0];
   for (size_t i = 0; i < block->count; i++, to += fold->state_bytes[0]) {
-    fold->single(to, tile_beginning(&tile, only_input(fold)), (size_t)space->inner_count);
+    fold->rows(to, tile_beginning(&tile, only_input(fold)), (size_t)space->inner_count);
     for (int32_t d = space->outer_rank - 1; d >= 0; d--) {
       if (++tile.index[d] < space->sizes[d]) break;
       tile.index[d] = 0;
@@ -119,10 +143,7 @@ static void fold_across(fold_t* fold, const space_t* space, const tile_t* block)
     frame_run(&fold->map, &tile);
     fold_add_lanes(fold, tile.count);
   }
-  fold_level_t* all = (fold_level_t*)fold_collapse(fold, block->count);
-  fold_states_t old = fold->done;
-  fold->done = all->states;
-  all->states = old;
+  fold_keep_lanes(fold, fold_collapse(fold, block->count));
 }
 
 static void finish_block(fold_t* fold, const tile_t* block) {
@@ -143,6 +164,9 @@ static void compute_block(fold_t* fold, const cpu_generic_t* generic, const spac
   const int64_t inner = space->inner_count;
   if (along && is_row(fold, space) && inner > 0 && inner <= ROW_ELEMENTS)
     fold_rows(fold, space, &block);
+  else if (along && fold->extreme.fold && inner > 0)
+    for (size_t i = 0; i < block.count; i++)
+      find_along(fold, space, position + (int64_t)i, lanes, i);
   else if (along)
     for (size_t i = 0; i < block.count; i++)
       fold_along(fold, space, position + (int64_t)i, lanes, i);
@@ -160,6 +184,7 @@ void reduce_compute(const cpu_generic_t* generic) {
     const bool along = reduce_goes_along(generic, space);
     if (space->outer_count == 0) continue;
     frame_begin(&fold.map, space, inputs, generic->lanes);
+    if (fold.extreme.fold) frame_begin(&fold.values, space, inputs, generic->lanes);
     frame_begin(&fold.combine, space, NULL, generic->lanes);
     frame_begin(&fold.finish, space, inputs + fold.map.code->input_count, generic->lanes);
     tables_make(&fold.map, space, generic_walk(generic, space, CODE_MAP), generic->lanes,

@@ -14,7 +14,8 @@ typedef struct scan {
   frame_t map, combine, finish;
   size_t states;
   int64_t state_bytes[FOLD_STATES_MOST];
-  fold_states_t now; /* of the elements of a tile */
+  cpu_fold_t running; /* where combine is one opcode, which can be taken in any order; else NULL */
+  fold_states_t now;  /* of the elements of a tile */
   fold_states_t
       before; /* of all elements before it: the same in each lane, or one of each segment */
   fold_states_t made;
@@ -50,6 +51,7 @@ static void make(scan_t* scan, const cpu_generic_t* generic) {
   const code_t* map = code->parts[CODE_MAP];
   char* memory = generic->scratch;
   scan->states = map->result_count;
+  scan->running = fold_single(code->parts[CODE_COMBINE], CPU_FOLD_RUNNING);
   memory = frame_make(&scan->map, map, generic->lanes, memory);
   memory = frame_make(&scan->combine, code->parts[CODE_COMBINE], generic->lanes, memory);
   memory = frame_make(&scan->finish, code->parts[CODE_FINISH], generic->lanes, memory);
@@ -96,6 +98,15 @@ static int64_t linear_at(const space_t* space, int64_t position) {
   return space->reversed ? space->inner_count - 1 - position : position;
 }
 
+/* Combines each lane of `now` with those before it. */
+static void combine_lanes(const scan_t* scan, size_t lanes) {
+  if (scan->running)
+    scan->running(scan->now.at[0], scan->now.at[0], lanes);
+  else
+    for (size_t distance = 1; distance < lanes; distance *= 2)
+      combine(scan, &scan->now, distance, lanes - distance);
+}
+
 /* One segment. */
 static void scan_along(const scan_t* scan, const space_t* space, int64_t outer, int64_t lanes) {
   tile_t tile = {.space = space, .rank = space->outer_rank};
@@ -110,8 +121,7 @@ static void scan_along(const scan_t* scan, const space_t* space, int64_t outer, 
     tile.count = (size_t)(left < lanes ? left : lanes);
     frame_run(&scan->map, &tile);
     take(scan, &scan->map, &scan->now, tile.count);
-    for (size_t distance = 1; distance < tile.count; distance *= 2)
-      combine(scan, &scan->now, distance, tile.count - distance);
+    combine_lanes(scan, tile.count);
     if (at > 0) combine(scan, &scan->before, 0, tile.count);
     for (size_t s = 0; s < scan->states; s++) {
       const int64_t bytes = scan->state_bytes[s];

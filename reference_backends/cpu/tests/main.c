@@ -20,6 +20,8 @@ int main(int count, char** words) {
       {.pName = "pointwise", .pTests = (CU_TestInfo*)cpu_pointwise_tests},
       {.pName = "fuse", .pTests = (CU_TestInfo*)cpu_fuse_tests},
       {.pName = "reduce", .pTests = (CU_TestInfo*)cpu_reduce_tests},
+      {.pName = "reduce state", .pTests = (CU_TestInfo*)cpu_reduce_state_tests},
+      {.pName = "scan", .pTests = (CU_TestInfo*)cpu_scan_tests},
       {.pName = "table", .pTests = (CU_TestInfo*)cpu_table_tests},
       {.pName = "convolution", .pTests = (CU_TestInfo*)cpu_convolution_tests},
       {.pName = "convolution_case", .pTests = (CU_TestInfo*)cpu_convolution_case_tests},

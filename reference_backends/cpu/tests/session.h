@@ -73,9 +73,10 @@ const tbk_tensor_t* session_point(session_tensor_t* tensor);
 /* Returns the next of a row of numbers that look drawn by chance. */
 uint64_t session_draw(uint64_t* state);
 
-extern const CU_TestInfo cpu_pointwise_tests[], cpu_reduce_tests[], cpu_opcode_tests[],
-    cpu_cast_tests[], cpu_matmul_tests[];
-extern const CU_TestInfo cpu_fuse_tests[], cpu_convolution_tests[], cpu_convolution_case_tests[],
-    cpu_table_tests[], cpu_named_tests[], cpu_named_sum_tests[];
+extern const CU_TestInfo cpu_pointwise_tests[], cpu_fuse_tests[], cpu_reduce_tests[],
+    cpu_reduce_state_tests[], cpu_scan_tests[], cpu_opcode_tests[], cpu_cast_tests[],
+    cpu_matmul_tests[];
+extern const CU_TestInfo cpu_convolution_tests[], cpu_convolution_case_tests[], cpu_table_tests[],
+    cpu_named_tests[], cpu_named_sum_tests[];
 
 #endif /* TBK_CPU_SESSION_H */

@@ -75,10 +75,10 @@ cpu_loop_t CPU_LOOPS(compare)(uint16_t opcode, uint16_t dtype) {
     for (size_t i = 0; i < count; i++)                               \
       r[i] = a[i] operator b[i] ? yes[i] : no[i];                    \
   }
-#define CHOICES(X, dtype, T, W)                                                             \
-  X(EQ, dtype, T, W, ==)                                                                    \
-  X(NE, dtype, T, W, !=) X(LT, dtype, T, W, <) X(LE, dtype, T, W, <=) X(GT, dtype, T, W, >) \
-      X(GE, dtype, T, W, >=)
+#define CHOICES(X, dtype, T, W) \
+  X(EQ, dtype, T, W, ==)        \
+  X(NE, dtype, T, W, !=)        \
+  X(LT, dtype, T, W, <) X(LE, dtype, T, W, <=) X(GT, dtype, T, W, >) X(GE, dtype, T, W, >=)
 #define DEFINE_CHOICE(opcode, dtype, T, W, operator) \
   CHOOSE(choose_##dtype##_##opcode, T, W, operator)
 #define ROW_CHOICE(opcode, dtype, T, W, operator) \

@@ -17,6 +17,7 @@
  */
 enum { VECTORS = 4, ROUND = 16 };
 #define VECTOR __attribute__((vector_size(CPU_VECTOR_BYTES), may_alias, aligned(1)))
+typedef uint64_t mask_t VECTOR;
 
 #if CPU_READS_VECTORS
 #define READ(to, from) to = *(const volatile vector_t*)(const void*)(from)
@@ -30,18 +31,24 @@ enum { VECTORS = 4, ROUND = 16 };
     for (size_t i = 0; i < parts / 2; i++)                    \
   (elements)[i] = (number_t)one((elements)[i], (elements)[parts - parts / 2 + i])
 
-/* `one` combines two numbers, `all` two vectors; `keep` takes a vector for `kept`, `find` what is kept for a vector. */
-#define FOLD(name, T, one, all, keep, find)                                         \
+/* `one` combines two numbers, `all` two vectors; `keep` notes in `kept` what a vector has, `find` puts what is kept into one, `map`
+ * makes a number or a vector what is folded. */
+#define FOLD(name, T, one, all, keep, find, map)                                    \
   static void name(void* out, const void* in, size_t count) {                       \
     typedef T number_t;                                                             \
     typedef T vector_t VECTOR;                                                      \
     enum { LANES = CPU_VECTOR_BYTES / sizeof(number_t), FEW = VECTORS * LANES };    \
     const char* x = in;                                                             \
     const char* const end = x + count / LANES * CPU_VECTOR_BYTES;                   \
-    vector_t part[VECTORS], made[VECTORS] = {{0}}, next, kept = {0};                \
+    vector_t part[VECTORS], made[VECTORS], next;                                    \
+    mask_t kept = {0};                                                              \
     number_t single[FEW], rest[LANES];                                              \
+    for (int i = 0; i < VECTORS; i++) /* not by bytes, as an initializer would */   \
+      made[i] = (vector_t){0};                                                      \
     if (count < FEW) {                                                              \
       CPU_LOOPS(move)(single, x, count * sizeof(number_t));                         \
+      for (size_t i = 0; i < count; i++)                                            \
+        single[i] = (number_t)map(single[i]);                                       \
       HALVE(one, single, count);                                                    \
       memcpy(out, single, sizeof *single);                                          \
       return;                                                                       \
@@ -49,11 +56,13 @@ enum { VECTORS = 4, ROUND = 16 };
     for (bool first = true; end - x >= VECTORS * CPU_VECTOR_BYTES; first = false) { \
       for (int i = 0; i < VECTORS; i++, x += CPU_VECTOR_BYTES) {                    \
         READ(part[i], x);                                                           \
+        part[i] = map(part[i]);                                                     \
         keep(part[i]);                                                              \
       }                                                                             \
       for (int k = 1; k < ROUND && end - x >= VECTORS * CPU_VECTOR_BYTES; k++)      \
         for (int i = 0; i < VECTORS; i++, x += CPU_VECTOR_BYTES) {                  \
           READ(next, x);                                                            \
+          next = map(next);                                                         \
           keep(next);                                                               \
           part[i] = all(part[i], next);                                             \
         }                                                                           \
@@ -65,6 +74,7 @@ enum { VECTORS = 4, ROUND = 16 };
     }                                                                               \
     for (; x < end; x += CPU_VECTOR_BYTES) {                                        \
       READ(next, x);                                                                \
+      next = map(next);                                                             \
       keep(next);                                                                   \
       made[0] = all(made[0], next);                                                 \
     }                                                                               \
@@ -75,7 +85,7 @@ enum { VECTORS = 4, ROUND = 16 };
     memcpy(single, made, CPU_VECTOR_BYTES);                                         \
     if (count % LANES) CPU_LOOPS(move)(rest, x, count % LANES * sizeof(number_t));  \
     for (size_t i = 0; i < count % LANES; i++)                                      \
-      single[i] = (number_t)one(single[i], rest[i]);                                \
+      single[i] = (number_t)one(single[i], map(rest[i]));                           \
     for (size_t half = LANES / 2; half > 0; half /= 2)                              \
       for (size_t i = 0; i < half; i++)                                             \
         single[i] = (number_t)one(single[i], single[half + i]);                     \
@@ -91,15 +101,19 @@ enum { VECTORS = 4, ROUND = 16 };
 /* Where the first is not a number, it is the result. */
 #define LESS(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
 #define MORE(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
-/* A comparison of vectors is -1 where it holds, else 0. */
-#define CHOSEN(mask, a, b) ((vector_t)(((mask) & (mask_t)(a)) | (~(mask) & (mask_t)(b))))
-#define LESS_ALL(a, b) CHOSEN((mask_t)((a) < (b)), a, b)
-#define MORE_ALL(a, b) CHOSEN((mask_t)((a) > (b)), a, b)
-typedef uint64_t mask_t VECTOR;
-/* The least and the greatest lose what is no number, which is kept beside them: so no comparison waits for another. */
-#define KEEP_ODD(a) kept = CHOSEN((mask_t)((a) != (a)), a, kept)
-#define FIND_ODD(a) a = CHOSEN((mask_t)(kept != kept), kept, a)
+/* A comparison of vectors is -1 where it holds, else 0: a vector of integers as wide, of which the compiler makes one
+ * instruction that chooses. */
+#define CHOSEN(test, a, b) \
+  ((vector_t)(((test) & (__typeof__((a) < (b)))(a)) | (~(test) & (__typeof__((a) < (b)))(b))))
+#define LESS_ALL(a, b) CHOSEN((a) < (b), a, b)
+#define MORE_ALL(a, b) CHOSEN((a) > (b), a, b)
+/* The least and the greatest lose what is no number: where one was is kept beside them, so that no comparison waits for
+ * another. A number of ones alone is none. */
+#define KEEP_ODD(a) kept |= (mask_t)((a) != (a))
+#define FIND_ODD(a) a = (vector_t)((mask_t)(a) | kept)
 #define NOTHING(a) (void)(a)
+#define ITSELF(a) (a)
+#define SQUARE(a) ((a) * (a))
 
 /* X(opcode, T, one, all, keep, find); U is T without a sign, so that numbers wrap around. */
 #define REALS(X, T)                             \
@@ -120,18 +134,23 @@ typedef uint64_t mask_t VECTOR;
   X(OR, uint8_t, EITHER, EITHER, NOTHING, NOTHING) \
   X(XOR, uint8_t, ONE_OF, ONE_OF, NOTHING, NOTHING)
 
-#define DEFINE_BOOL(opcode, T, one, all, keep, find) FOLD(bool_##opcode, T, one, all, keep, find)
-#define DEFINE_INT32(opcode, T, one, all, keep, find) FOLD(int32_##opcode, T, one, all, keep, find)
-#define DEFINE_INT64(opcode, T, one, all, keep, find) FOLD(int64_##opcode, T, one, all, keep, find)
+#define DEFINE_BOOL(opcode, T, one, all, keep, find) \
+  FOLD(bool_##opcode, T, one, all, keep, find, ITSELF)
+#define DEFINE_INT32(opcode, T, one, all, keep, find) \
+  FOLD(int32_##opcode, T, one, all, keep, find, ITSELF)
+#define DEFINE_INT64(opcode, T, one, all, keep, find) \
+  FOLD(int64_##opcode, T, one, all, keep, find, ITSELF)
 #define DEFINE_FLOAT32(opcode, T, one, all, keep, find) \
-  FOLD(float32_##opcode, T, one, all, keep, find)
+  FOLD(float32_##opcode, T, one, all, keep, find, ITSELF)
 #define DEFINE_FLOAT64(opcode, T, one, all, keep, find) \
-  FOLD(float64_##opcode, T, one, all, keep, find)
+  FOLD(float64_##opcode, T, one, all, keep, find, ITSELF)
 BOOLS(DEFINE_BOOL)
 INTEGERS(DEFINE_INT32, int32_t, uint32_t)
 INTEGERS(DEFINE_INT64, int64_t, uint64_t)
 REALS(DEFINE_FLOAT32, float)
 REALS(DEFINE_FLOAT64, double)
+FOLD(float32_squares, float, PLUS, PLUS, NOTHING, NOTHING, SQUARE)
+FOLD(float64_squares, double, PLUS, PLUS, NOTHING, NOTHING, SQUARE)
 
 #define ROW(opcode, dtype, function) \
   if (op == TBK_OPCODE_##opcode && type == TBK_##dtype) return function;
@@ -141,7 +160,11 @@ REALS(DEFINE_FLOAT64, double)
 #define ROW_FLOAT32(opcode, T, one, all, keep, find) ROW(opcode, FLOAT32, float32_##opcode)
 #define ROW_FLOAT64(opcode, T, one, all, keep, find) ROW(opcode, FLOAT64, float64_##opcode)
 
-cpu_fold_t CPU_LOOPS(fold)(uint16_t op, uint16_t type) {
+cpu_fold_t CPU_LOOPS(fold)(uint16_t op, uint16_t type, cpu_fold_kind_t kind) {
+  if (kind == CPU_FOLD_RUNNING) return CPU_LOOPS(running)(op, type);
+  if (kind == CPU_FOLD_SQUARES && op != TBK_OPCODE_ADD) return NULL;
+  if (kind == CPU_FOLD_SQUARES)
+    return type == TBK_FLOAT32 ? float32_squares : type == TBK_FLOAT64 ? float64_squares : NULL;
   BOOLS(ROW_BOOL)
   INTEGERS(ROW_INT32, int32_t, uint32_t)
   INTEGERS(ROW_INT64, int64_t, uint64_t)

@@ -50,6 +50,11 @@ typedef void (*cpu_fill_t)(void* to, uint64_t bits, int64_t element_bytes, size_
 /* Makes one element of `count` (at least one), which may lie in the memory of a device and which the
  * opcode may combine in any order. */
 typedef void (*cpu_fold_t)(void* out, const void* in, size_t count);
+typedef enum cpu_fold_kind {
+  CPU_FOLD_ELEMENTS,
+  CPU_FOLD_SQUARES, /* one element of the squares of those */
+  CPU_FOLD_RUNNING /* of buffers, `count` elements: each of itself and all before it; out may be in */
+} cpu_fold_kind_t;
 
 /* Of one set of instructions. Each returns NULL where it has nothing of that kind. */
 typedef struct cpu_loop_set {
@@ -60,7 +65,7 @@ typedef struct cpu_loop_set {
   cpu_loop_t (*cast)(uint16_t from, uint16_t to);
   cpu_loop_t (*word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
   cpu_loop_t (*direct)(uint16_t opcode, uint16_t dtype);
-  cpu_fold_t (*fold)(uint16_t opcode, uint16_t dtype);
+  cpu_fold_t (*fold)(uint16_t opcode, uint16_t dtype, cpu_fold_kind_t kind);
   cpu_move_t move;
   cpu_fill_t fill;
 } cpu_loop_set_t;
@@ -75,7 +80,7 @@ cpu_loop_t cpu_choose_find(uint16_t opcode, uint16_t dtype);
  * may be an operand; NULL where there is no such thing. */
 cpu_loop_t cpu_direct_find(uint16_t opcode, uint16_t dtype);
 /* Returns what folds by this opcode; NULL where there is no such thing. */
-cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype);
+cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype, cpu_fold_kind_t kind);
 /* Returns how buffers are filled here, and how bytes are moved. */
 cpu_fill_t cpu_fill_find(void);
 cpu_move_t cpu_move_find(void);
@@ -108,7 +113,8 @@ cpu_loop_t CPU_LOOPS(choose)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(cast)(uint16_t from, uint16_t to);
 cpu_loop_t CPU_LOOPS(word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
 cpu_loop_t CPU_LOOPS(direct)(uint16_t opcode, uint16_t dtype);
-cpu_fold_t CPU_LOOPS(fold)(uint16_t opcode, uint16_t dtype);
+cpu_fold_t CPU_LOOPS(fold)(uint16_t opcode, uint16_t dtype, cpu_fold_kind_t kind);
+cpu_fold_t CPU_LOOPS(running)(uint16_t opcode, uint16_t dtype); /* which fold returns */
 void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes);
 void CPU_LOOPS(fill)(void* to, uint64_t bits, int64_t element_bytes, size_t count);
 
