@@ -64,12 +64,16 @@ cpu_loop_t CPU_LOOPS(compare)(uint16_t opcode, uint16_t dtype) {
   }
 }
 
+/* What is compared may be what is chosen, too. */
+typedef float __attribute__((may_alias)) any_float_t;
+typedef double __attribute__((may_alias)) any_double_t;
+
 /* Two are compared, and one of two others is the value. */
 #define CHOOSE(name, T, W, operator)                                 \
   static void name(void* out, const void* const* in, size_t count) { \
-    typedef const T __attribute__((may_alias)) * numbers_t;          \
-    typedef W __attribute__((may_alias)) word_t;                     \
-    numbers_t a = in[0], b = in[1];                                  \
+    typedef T number_t;                                              \
+    typedef W word_t;                                                \
+    const number_t *a = in[0], *b = in[1];                           \
     const word_t *yes = in[2], *no = in[3];                          \
     word_t* restrict r = out;                                        \
     for (size_t i = 0; i < count; i++)                               \
@@ -83,11 +87,11 @@ cpu_loop_t CPU_LOOPS(compare)(uint16_t opcode, uint16_t dtype) {
   CHOOSE(choose_##dtype##_##opcode, T, W, operator)
 #define ROW_CHOICE(opcode, dtype, T, W, operator) \
   if (op == TBK_OPCODE_##opcode && takes == TBK_##dtype) return choose_##dtype##_##opcode;
-CHOICES(DEFINE_CHOICE, FLOAT32, float, uint32_t)
-CHOICES(DEFINE_CHOICE, FLOAT64, double, uint64_t)
+CHOICES(DEFINE_CHOICE, FLOAT32, any_float_t, uint32_t)
+CHOICES(DEFINE_CHOICE, FLOAT64, any_double_t, uint64_t)
 
 cpu_loop_t CPU_LOOPS(choose)(uint16_t op, uint16_t takes) {
-  CHOICES(ROW_CHOICE, FLOAT32, float, uint32_t)
-  CHOICES(ROW_CHOICE, FLOAT64, double, uint64_t)
+  CHOICES(ROW_CHOICE, FLOAT32, any_float_t, uint32_t)
+  CHOICES(ROW_CHOICE, FLOAT64, any_double_t, uint64_t)
   return NULL;
 }

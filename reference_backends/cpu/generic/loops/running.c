@@ -11,27 +11,28 @@
 enum { CHAINS = 8 };
 
 /* `one` combines two numbers. */
-#define RUNNING(name, T, one)                                 \
-  static void name(void* out, const void* in, size_t count) { \
-    const T* x = in;                                          \
-    T* y = out;                                               \
-    const size_t part = count / CHAINS;                       \
-    T last[CHAINS], before = x[0];                            \
-    for (size_t c = 0; part && c < CHAINS; c++)               \
-      last[c] = y[c * part] = x[c * part];                    \
-    for (size_t i = 1; i < part; i++)                         \
-      for (size_t c = 0; c < CHAINS; c++) {                   \
-        last[c] = (T)one(last[c], x[c * part + i]);           \
-        y[c * part + i] = last[c];                            \
-      }                                                       \
-    if (part) before = last[0];                               \
-    for (size_t c = 1; part && c < CHAINS; c++) {             \
-      for (size_t i = 0; i < part; i++)                       \
-        y[c * part + i] = (T)one(before, y[c * part + i]);    \
-      before = y[c * part + part - 1];                        \
-    }                                                         \
-    for (size_t i = part * CHAINS; i < count; i++)            \
-      y[i] = before = i ? (T)one(before, x[i]) : before;      \
+#define RUNNING(name, T, one)                                     \
+  static void name(void* out, const void* in, size_t count) {     \
+    typedef T number_t;                                           \
+    const number_t* x = in;                                       \
+    number_t* y = out;                                            \
+    const size_t part = count / CHAINS;                           \
+    number_t last[CHAINS], before = x[0];                         \
+    for (size_t c = 0; part && c < CHAINS; c++)                   \
+      last[c] = y[c * part] = x[c * part];                        \
+    for (size_t i = 1; i < part; i++)                             \
+      for (size_t c = 0; c < CHAINS; c++) {                       \
+        last[c] = (number_t)one(last[c], x[c * part + i]);        \
+        y[c * part + i] = last[c];                                \
+      }                                                           \
+    if (part) before = last[0];                                   \
+    for (size_t c = 1; part && c < CHAINS; c++) {                 \
+      for (size_t i = 0; i < part; i++)                           \
+        y[c * part + i] = (number_t)one(before, y[c * part + i]); \
+      before = y[c * part + part - 1];                            \
+    }                                                             \
+    for (size_t i = part * CHAINS; i < count; i++)                \
+      y[i] = before = i ? (number_t)one(before, x[i]) : before;   \
   }
 
 #define PLUS(a, b) ((a) + (b))
