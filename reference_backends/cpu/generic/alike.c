@@ -14,7 +14,7 @@ typedef struct sides {
   bool alike[TBK_REDUCTION_MOST_STATES];
 } sides_t;
 
-/* Whether what lies in an operand or result of combine is the same in every lane. */
+/* Returns whether what lies in an operand or result of combine is the same in every lane. */
 static bool is_alike(const code_t* combine, const sides_t* sides, int32_t buffer, int32_t step) {
   if (step == CODE_NOWHERE) return sides->alike[(size_t)buffer % sides->states];
   return (size_t)step < combine->uniform_count || combine->steps[step].lanes != LANES_EACH;
@@ -116,7 +116,7 @@ static void choose(const frame_t* frame, const code_step_t* step, size_t lanes) 
   }
 }
 
-/* What is the same in every lane is read from the first. */
+/* Runs a step for as many lanes as it has to: what is the same in every lane is read from the first. */
 static void run_step(const frame_t* frame, const code_step_t* step, const tile_t* all,
                      const tile_t* one) {
   const int64_t bytes = tbk_dtype_bytes(step->dtype);

@@ -31,7 +31,7 @@ typedef struct code_step {
   bool stays;        /* a load that one step reads, which has a direct loop: it need not be moved */
   uint16_t opcode;
   uint16_t dtype;
-  uint16_t takes; /* of the last operand, or, where a step compares, of what is compared */
+  uint16_t takes; /* dtype of the last operand */
   uint16_t slot;
   uint16_t bounds;
   uint64_t immediate;

@@ -92,7 +92,7 @@ static bool second_wins(const duel_t* duel, uint16_t opcode, uint16_t dtype) {
   return opcode == TBK_OPCODE_MAX ? b > a : b < a;
 }
 
-/* Whether combine, which has been run on all cases, gave what `opcode` would. */
+/* Returns whether combine, which has been run on all cases, gave what `opcode` would. */
 static bool gave(const frame_t* frame, uint16_t opcode) {
   const uint16_t dtype = frame->code->parameter_dtypes[0];
   const size_t bytes = (size_t)tbk_dtype_bytes(dtype);

@@ -41,7 +41,7 @@ cpu_fold_t fold_single(const code_t* combine, cpu_fold_kind_t kind) {
   return cpu_fold_find(step->opcode, step->dtype, kind);
 }
 
-/* What folds elements in their memory, where the map only loads one that is no BOOL, or squares it then. */
+/* Returns what folds elements in their memory, where the map only loads one that is no BOOL, or squares it then. */
 static cpu_fold_t find_rows(const code_t* map, const code_t* combine) {
   const code_step_t *load = map->steps, *square = load + 1;
   if (map->step_count < 1 || load->opcode != TBK_OPCODE_LOAD || load->dtype == TBK_BOOL ||

@@ -53,21 +53,24 @@ static void run_direct(const frame_t* frame, const code_step_t* step, size_t cou
   step->direct(out, in, cpu_whole_lanes(count));
 }
 
+static void find_operands(const frame_t* frame, const code_step_t* step, const void** in) {
+  for (int32_t k = 0; k < step->in_count; k++)
+    in[k] = frame->buffers[step->in[k]];
+}
+
 void frame_loop(const frame_t* frame, const code_step_t* step, size_t count, void* out) {
   if (step->direct) {
     run_direct(frame, step, count, out);
     return;
   }
   const void* in[SPACE_RANK];
-  for (int32_t k = 0; k < step->in_count; k++)
-    in[k] = frame->buffers[step->in[k]];
+  find_operands(frame, step, in);
   step->loop(out, in, cpu_whole_lanes(count));
 }
 
 static void gather(const frame_t* frame, const code_step_t* step, const tile_t* tile, void* out) {
   const void* in[SPACE_RANK];
-  for (int32_t k = 0; k < step->in_count; k++)
-    in[k] = frame->buffers[step->in[k]];
+  find_operands(frame, step, in);
   tile_gather(tile, &frame->inputs[step->slot], step->bounds, in, out);
 }
 

@@ -20,7 +20,7 @@ static size_t count_reads(const code_t* code, int32_t step) {
   return reads;
 }
 
-/* Whether a buffer is written between two steps, or by the second. */
+/* Returns whether a buffer is written between two steps, or by the second. */
 static bool is_written(const code_t* code, int32_t buffer, size_t after, size_t last) {
   for (size_t i = after + 1; i <= last; i++)
     if (code->steps[i].out == buffer) return true;
@@ -65,7 +65,6 @@ void code_fuse(code_t* code) {
     }
     step->in_count = 4;
     step->loop = loop;
-    step->takes = asked->takes;
     remove_step(code, gone);
     i--;
   }

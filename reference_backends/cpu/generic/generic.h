@@ -32,8 +32,9 @@ space_rules_t generic_rules(const kernel_code_t* code, bool scans);
 /* pointwise.c, reduce.c, scan.c: the bytes of scratch memory that a launch needs, and its work. */
 size_t pointwise_bytes(const cpu_generic_t* generic);
 void pointwise_compute(const cpu_generic_t* generic);
-/* Whether rows are long, and nothing depends on where an element lies; then computes a space by rows. */
+/* Returns whether rows are long, and nothing depends on where an element lies. */
 bool strips_fit(const code_t* code, const space_t* space);
+/* Computes such a space row by row. */
 void strips_compute(const frame_t* frame, const space_t* space, size_t lanes);
 size_t reduce_bytes(cpu_generic_t* generic); /* sets levels too */
 void reduce_compute(const cpu_generic_t* generic);

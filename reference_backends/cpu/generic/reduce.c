@@ -47,7 +47,7 @@ size_t reduce_bytes(cpu_generic_t* generic) {
   return fold_bytes(generic->code, generic->lanes, generic->levels);
 }
 
-/* What a map loads whose elements are folded in their memory. */
+/* Returns what a map loads whose elements are folded in their memory. */
 static const access_t* only_input(const fold_t* fold) {
   return &fold->map.inputs[fold->map.code->steps[0].slot];
 }

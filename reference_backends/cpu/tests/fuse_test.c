@@ -40,7 +40,8 @@ static double number_at(const session_tensor_t* tensor, int64_t i) {
   return tensor->tensor.dtype == TBK_FLOAT32 ? (double)*(const float*)at : *(const double*)at;
 }
 
-/* `text` has two %s for the comparison and the dtypes; its result 0 is where(a ? b, a, b), of `give`. */
+/* Checks a program whose `$` are the dtype and whose `?` is the comparison: result 0 is where(a ? b, a, b), and
+ * result 1, where there is one, the truth. */
 static void check(session_t* session, const char* text, size_t comparison, int32_t dtype) {
   const char* type = dtype == TBK_FLOAT32 ? "FLOAT32" : "FLOAT64";
   char program_text[1024];
@@ -104,7 +105,7 @@ static void comparisons_choose(void) {
   session_close(&session);
 }
 
-/* What is compared is as wide as nothing that is chosen. */
+/* Checks that a comparison of what is narrower than what is chosen stays a step of its own. */
 static void widths_may_differ(void) {
   session_t session = session_open("");
   tbk_program_t* program = session_program(
