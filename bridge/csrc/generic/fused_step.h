@@ -3,7 +3,7 @@
 // What programs of optimizers are built of.
 #pragma once
 
-#include <generic/program.h>
+#include <generic/arithmetic.h>
 
 namespace tbk::generic {
 
@@ -22,10 +22,10 @@ enum StepForm : int {
 };
 
 /// Builds the program of one step in the dtype that parameters are computed in.
-class Step {
+class Step : public Arithmetic {
  public:
   Step(ProgramBuilder& builder, at::ScalarType dtype, int form, int lists)
-      : b_(builder), dtype_(dtype), form_(form) {
+      : Arithmetic(builder, dtype), form_(form) {
     for (int i = 0; i < lists; i++) {
       before_.push_back(b_.cast(b_.input(dtype), inner()));
       after_.push_back(before_.back());
@@ -35,30 +35,12 @@ class Step {
   bool has(int flag) const {
     return (form_ & flag) != 0;
   }
-  at::ScalarType inner() const {
-    return computed_in(dtype_);
-  }
   /// Returns an operand that all places share: one float32 of the device, or a number.
   Value shared() {
     return b_.cast(b_.input(at::kFloat), inner());
   }
   Value number() {
     return b_.number(inner());
-  }
-  Value constant(double value) {
-    return b_.constant(value, inner());
-  }
-  Value add(Value x, Value y) {
-    return b_.apply(TBK_OPCODE_ADD, {x, y});
-  }
-  Value sub(Value x, Value y) {
-    return b_.apply(TBK_OPCODE_SUB, {x, y});
-  }
-  Value mul(Value x, Value y) {
-    return b_.apply(TBK_OPCODE_MUL, {x, y});
-  }
-  Value div(Value x, Value y) {
-    return b_.apply(TBK_OPCODE_DIV, {x, y});
   }
   Value sqrt(Value x) {
     return b_.apply(TBK_OPCODE_SQRT, {x});
@@ -92,8 +74,6 @@ class Step {
   }
 
  private:
-  ProgramBuilder& b_;
-  const at::ScalarType dtype_;
   const int form_;
   c10::SmallVector<Value, 5> before_, after_;
 };

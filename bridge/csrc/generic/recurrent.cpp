@@ -7,6 +7,7 @@
 #include <aten/empty.h>
 #include <aten/operands.h>
 #include <aten/optional.h>
+#include <generic/arithmetic.h>
 #include <generic/composition.h>
 #include <generic/launch.h>
 #include <generic/pointwise.h>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr int kLstmGates = 4, kGruGates = 3, kGruKept = 5;
 
-/// One launch for each element of a state [batch, width]. Others hold several such parts side by side.
+/// One launch over the elements of a state [batch, width]; other tensors hold several such parts side by side. The
+/// tensors outlive it.
 class Cell {
  public:
   explicit Cell(const at::Tensor& state)
@@ -29,95 +31,80 @@ class Cell {
                    at::isFloatingType(state.scalar_type()) &&
                    offers_pointwise(state.device().index())) {}
 
-  /// Checks a tensor of so many parts. A bias has no batch; what is not there is fine.
-  void take(const at::Tensor& tensor, int parts) {
+  /// Adds an input of so many parts.
+  void input(const at::Tensor& tensor, int parts) {
     is_served_ = is_served_ && is_alike(tensor) && tensor.dim() == 2 &&
                  tensor.size(0) == state_.size(0) && tensor.size(1) == parts * state_.size(1);
+    if (is_served_) add(tensor, parts, {tensor.stride(0), tensor.stride(1)});
   }
-  void take_bias(const OptionalTensor& bias, int parts) {
-    is_served_ = is_served_ && (!is_there(bias) || (is_alike(*bias) && bias->dim() == 1 &&
-                                                    bias->size(0) == parts * state_.size(1)));
+  /// Adds a bias, which has no batch; what is not there is none.
+  void bias(const OptionalTensor& bias, int parts) {
+    if (!is_there(bias)) return;
+    is_served_ = is_served_ && is_alike(*bias) && bias->dim() == 1 &&
+                 bias->size(0) == parts * state_.size(1);
+    if (is_served_) add(*bias, parts, {0, bias->stride(0)});
   }
   bool is_served() const {
     return is_served_;
   }
-
+  /// Returns a new tensor of so many parts.
   at::Tensor empty(int parts) const {
     return empty_on(state_.device().index(), {state_.size(0), parts * state_.size(1)},
                     state_.scalar_type());
   }
+  /// Computes these outputs, part by part. Returns false, with nothing done, where the backend refuses.
+  bool run(const Program& program, std::initializer_list<at::Tensor> outputs) const {
+    Launch launch(state_.device().index(), state_.sizes());
+    for (const at::Tensor& output : outputs)
+      for (int64_t first = 0; first < output.size(1); first += state_.size(1))
+        launch.output_from(first, output, output.strides());
+    for (const Part& part : inputs_)
+      launch.input_from(part.first, *part.tensor, part.strides);
+    return launch.pointwise(program);
+  }
 
  private:
+  using Strides = std::array<int64_t, 2>;
+  struct Part {
+    const at::Tensor* tensor;
+    int64_t first;
+    Strides strides;
+  };
+
   bool is_alike(const at::Tensor& tensor) const {
     return is_plain(tensor) && tensor.device() == state_.device() &&
            tensor.scalar_type() == state_.scalar_type();
   }
+  void add(const at::Tensor& tensor, int parts, Strides strides) {
+    for (int part = 0; part < parts; part++)
+      inputs_.push_back({&tensor, part * state_.size(1) * strides[1], strides});
+  }
 
   const at::Tensor& state_;
   bool is_served_;
+  c10::SmallVector<Part, 20> inputs_;
 };
 
-/// The operands of such a launch, part by part.
-class Parts {
+/// Arithmetic of one cell.
+class Writer : public Arithmetic {
  public:
-  explicit Parts(const at::Tensor& state)
-      : width_(state.size(1)), launch_(state.device().index(), state.sizes()) {}
+  using Arithmetic::Arithmetic;
 
-  void output(const at::Tensor& tensor, int parts) {
-    for (int part = 0; part < parts; part++)
-      launch_.output_from(part * width_ * tensor.stride(1), tensor, tensor.strides());
-  }
-  void input(const at::Tensor& tensor, int parts) {
-    for (int part = 0; part < parts; part++)
-      launch_.input_from(part * width_ * tensor.stride(1), tensor, tensor.strides());
-  }
-  void bias(const OptionalTensor& bias, int parts) {
-    if (!is_there(bias)) return;
-    const std::array<int64_t, 2> strides = {0, bias->stride(0)};
-    for (int part = 0; part < parts; part++)
-      launch_.input_from(part * width_ * bias->stride(0), *bias, strides);
-  }
-  bool run(const Program& program) {
-    return launch_.pointwise(program);
-  }
-
- private:
-  int64_t width_;
-  Launch launch_;
-};
-
-/// Arithmetic of one cell, in the dtype that is computed in.
-struct Writer {
-  ProgramBuilder& b;
-  at::ScalarType dtype;
-
-  at::ScalarType inner() const {
-    return computed_in(dtype);
-  }
   Value read() {
-    return b.cast(b.input(dtype), inner());
+    return b_.cast(b_.input(dtype_), inner());
   }
   void write(Value value) {
-    b.result(b.cast(value, dtype));
-  }
-  Value add(Value x, Value y) {
-    return b.apply(TBK_OPCODE_ADD, {x, y});
-  }
-  Value sub(Value x, Value y) {
-    return b.apply(TBK_OPCODE_SUB, {x, y});
-  }
-  Value mul(Value x, Value y) {
-    return b.apply(TBK_OPCODE_MUL, {x, y});
+    b_.result(b_.cast(value, dtype_));
   }
   Value one() {
-    return b.constant(1, inner());
+    return constant(1);
   }
   Value tanh(Value x) {
-    return b.apply(TBK_OPCODE_TANH, {x});
+    return b_.apply(TBK_OPCODE_TANH, {x});
   }
   Value sigmoid(Value x) {
-    const Value power = b.apply(TBK_OPCODE_EXP, {b.apply(TBK_OPCODE_NEG, {x})});
-    return b.apply(TBK_OPCODE_DIV, {one(), add(one(), power)});
+    const Value power = b_.apply(TBK_OPCODE_EXP, {b_.apply(TBK_OPCODE_NEG, {x})});
+    return div(one(), add(one(), power));
   }
   /// The derivatives of what was `value` of the function.
   Value through_sigmoid(Value gradient, Value value) {
@@ -141,14 +128,14 @@ struct Writer {
   }
 };
 
-/// Which optional tensors there are, as the form of a program.
+/// Returns which optional tensors there are, as the form of a program.
 int form_of(const OptionalTensor& first, const OptionalTensor& second) {
   return (is_there(first) ? 1 : 0) | (is_there(second) ? 2 : 0);
 }
 
 const Program* lstm_program(at::ScalarType dtype, int form) {
   return program_by_key({Formulas::kLstm, dtype, dtype, form}, [&](ProgramBuilder& b) {
-    Writer w{b, dtype};
+    Writer w(b, dtype);
     const Value cx = w.read();
     auto gates = w.read_all<kLstmGates>(), hidden = w.read_all<kLstmGates>();
     if (form & 1) w.add_bias(gates);
@@ -168,10 +155,10 @@ const Program* lstm_program(at::ScalarType dtype, int form) {
 
 const Program* lstm_backward_program(at::ScalarType dtype, int form) {
   return program_by_key({Formulas::kLstmBackward, dtype, dtype, form}, [&](ProgramBuilder& b) {
-    Writer w{b, dtype};
+    Writer w(b, dtype);
     const Value cx = w.read(), tanh_cy = w.tanh(w.read());
     const auto [in, forget, cell, out] = w.read_all<kLstmGates>();
-    const Value zero = b.constant(0, w.inner());
+    const Value zero = w.constant(0);
     const Value hidden = form & 1 ? w.read() : zero;
     Value state = w.through_tanh(w.mul(hidden, out), tanh_cy);
     if (form & 2) state = w.add(state, w.read());
@@ -185,7 +172,7 @@ const Program* lstm_backward_program(at::ScalarType dtype, int form) {
 
 const Program* gru_program(at::ScalarType dtype, int form) {
   return program_by_key({Formulas::kGru, dtype, dtype, form}, [&](ProgramBuilder& b) {
-    Writer w{b, dtype};
+    Writer w(b, dtype);
     const Value hx = w.read();
     auto in = w.read_all<kGruGates>(), hidden = w.read_all<kGruGates>();
     if (form & 1) w.add_bias(in);
@@ -201,7 +188,7 @@ const Program* gru_program(at::ScalarType dtype, int form) {
 
 const Program* gru_backward_program(at::ScalarType dtype) {
   return program_by_key({Formulas::kGruBackward, dtype, dtype, 0}, [&](ProgramBuilder& b) {
-    Writer w{b, dtype};
+    Writer w(b, dtype);
     const Value gradient = w.read();
     const auto [reset, update, fresh, hx, hidden] = w.read_all<kGruKept>();
     const Value to_update = w.through_sigmoid(w.mul(gradient, w.sub(hx, fresh)), update);
@@ -221,22 +208,15 @@ std::optional<std::tuple<at::Tensor, at::Tensor, at::Tensor>> lstm_cell(
     const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cx,
     const OptionalTensor& input_bias, const OptionalTensor& hidden_bias) {
   Cell cell(cx);
-  cell.take(input_gates, kLstmGates);
-  cell.take(hidden_gates, kLstmGates);
-  cell.take_bias(input_bias, kLstmGates);
-  cell.take_bias(hidden_bias, kLstmGates);
+  cell.input(cx, 1);
+  cell.input(input_gates, kLstmGates);
+  cell.input(hidden_gates, kLstmGates);
+  cell.bias(input_bias, kLstmGates);
+  cell.bias(hidden_bias, kLstmGates);
   if (!cell.is_served()) return std::nullopt;
   const at::Tensor hy = cell.empty(1), cy = cell.empty(1), kept = cell.empty(kLstmGates);
-  Parts parts(cx);
-  parts.output(hy, 1);
-  parts.output(cy, 1);
-  parts.output(kept, kLstmGates);
-  parts.input(cx, 1);
-  parts.input(input_gates, kLstmGates);
-  parts.input(hidden_gates, kLstmGates);
-  parts.bias(input_bias, kLstmGates);
-  parts.bias(hidden_bias, kLstmGates);
-  const bool is_done = parts.run(*lstm_program(cx.scalar_type(), form_of(input_bias, hidden_bias)));
+  const bool is_done =
+      cell.run(*lstm_program(cx.scalar_type(), form_of(input_bias, hidden_bias)), {hy, cy, kept});
   if (!count_composed<at::_ops::_thnn_fused_lstm_cell>(is_done, hy)) return std::nullopt;
   return std::tuple(hy, cy, kept);
 }
@@ -247,22 +227,15 @@ std::optional<std::tuple<at::Tensor, at::Tensor>> lstm_cell_backward(const Optio
                                                                      const at::Tensor& cy,
                                                                      const at::Tensor& workspace) {
   Cell cell(cx);
-  cell.take(cy, 1);
-  cell.take(workspace, kLstmGates);
+  cell.input(cx, 1);
+  cell.input(cy, 1);
+  cell.input(workspace, kLstmGates);
   for (const OptionalTensor* gradient : {&grad_hy, &grad_cy})
-    if (is_there(*gradient)) cell.take(**gradient, 1);
+    if (is_there(*gradient)) cell.input(**gradient, 1);
   if (!cell.is_served()) return std::nullopt;
   const at::Tensor gates = cell.empty(kLstmGates), state = cell.empty(1);
-  Parts parts(cx);
-  parts.output(gates, kLstmGates);
-  parts.output(state, 1);
-  parts.input(cx, 1);
-  parts.input(cy, 1);
-  parts.input(workspace, kLstmGates);
-  for (const OptionalTensor* gradient : {&grad_hy, &grad_cy})
-    if (is_there(*gradient)) parts.input(**gradient, 1);
   const bool is_done =
-      parts.run(*lstm_backward_program(cx.scalar_type(), form_of(grad_hy, grad_cy)));
+      cell.run(*lstm_backward_program(cx.scalar_type(), form_of(grad_hy, grad_cy)), {gates, state});
   if (!count_composed<at::_ops::_thnn_fused_lstm_cell_backward_impl>(is_done, gates))
     return std::nullopt;
   return std::tuple(gates, state);
@@ -274,21 +247,15 @@ std::optional<std::tuple<at::Tensor, at::Tensor>> gru_cell(const at::Tensor& inp
                                                            const OptionalTensor& input_bias,
                                                            const OptionalTensor& hidden_bias) {
   Cell cell(hx);
-  cell.take(input_gates, kGruGates);
-  cell.take(hidden_gates, kGruGates);
-  cell.take_bias(input_bias, kGruGates);
-  cell.take_bias(hidden_bias, kGruGates);
+  cell.input(hx, 1);
+  cell.input(input_gates, kGruGates);
+  cell.input(hidden_gates, kGruGates);
+  cell.bias(input_bias, kGruGates);
+  cell.bias(hidden_bias, kGruGates);
   if (!cell.is_served()) return std::nullopt;
   const at::Tensor hy = cell.empty(1), kept = cell.empty(kGruKept);
-  Parts parts(hx);
-  parts.output(hy, 1);
-  parts.output(kept, kGruKept);
-  parts.input(hx, 1);
-  parts.input(input_gates, kGruGates);
-  parts.input(hidden_gates, kGruGates);
-  parts.bias(input_bias, kGruGates);
-  parts.bias(hidden_bias, kGruGates);
-  const bool is_done = parts.run(*gru_program(hx.scalar_type(), form_of(input_bias, hidden_bias)));
+  const bool is_done =
+      cell.run(*gru_program(hx.scalar_type(), form_of(input_bias, hidden_bias)), {hy, kept});
   if (!count_composed<at::_ops::_thnn_fused_gru_cell>(is_done, hy)) return std::nullopt;
   return std::tuple(hy, kept);
 }
@@ -296,17 +263,12 @@ std::optional<std::tuple<at::Tensor, at::Tensor>> gru_cell(const at::Tensor& inp
 std::optional<std::tuple<at::Tensor, at::Tensor, at::Tensor>> gru_cell_backward(
     const at::Tensor& grad_hy, const at::Tensor& workspace) {
   Cell cell(grad_hy);
-  cell.take(workspace, kGruKept);
+  cell.input(grad_hy, 1);
+  cell.input(workspace, kGruKept);
   if (!cell.is_served()) return std::nullopt;
   const at::Tensor in = cell.empty(kGruGates), hidden = cell.empty(kGruGates),
                    state = cell.empty(1);
-  Parts parts(grad_hy);
-  parts.output(in, kGruGates);
-  parts.output(hidden, kGruGates);
-  parts.output(state, 1);
-  parts.input(grad_hy, 1);
-  parts.input(workspace, kGruKept);
-  const bool is_done = parts.run(*gru_backward_program(grad_hy.scalar_type()));
+  const bool is_done = cell.run(*gru_backward_program(grad_hy.scalar_type()), {in, hidden, state});
   if (!count_composed<at::_ops::_thnn_fused_gru_cell_backward>(is_done, in)) return std::nullopt;
   return std::tuple(in, hidden, state);
 }
