@@ -77,7 +77,7 @@ static void plan(const cpu_job_t* job, uint16_t opcode, bool scales, arithmetic_
   how->widen = computed == dtype ? NULL : find(TBK_OPCODE_CAST, dtype, computed);
   how->narrow = computed == dtype ? NULL : find(TBK_OPCODE_CAST, computed, dtype);
   how->scale = NULL;
-  how->direct = computed == dtype ? cpu_direct_find(opcode, (uint16_t)dtype) : NULL;
+  how->direct = computed == dtype && cpu_loops_are_direct() ? how->combine : NULL;
 }
 
 /* Fills a buffer, as far as blocks can reach, with one element. */

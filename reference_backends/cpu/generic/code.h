@@ -26,9 +26,8 @@ typedef enum code_lanes {
 } code_lanes_t;
 
 typedef struct code_step {
-  cpu_loop_t loop;   /* NULL: `opcode` is one that the frame computes itself */
-  cpu_loop_t direct; /* reads and writes the memory of a device, too; NULL: there is none */
-  bool stays;        /* a load that one step reads, which has a direct loop: it need not be moved */
+  cpu_loop_t loop; /* NULL: `opcode` is one that the frame computes itself */
+  bool stays;      /* a load that a loop reads once, where it lies: it need not be moved */
   uint16_t opcode;
   uint16_t dtype;
   uint16_t takes; /* dtype of the last operand */
@@ -57,7 +56,8 @@ typedef struct code {
   int32_t result_steps[TBK_PROGRAM_MOST_RESULTS];
   uint16_t result_dtypes[TBK_PROGRAM_MOST_RESULTS];
   bool own_result[TBK_PROGRAM_MOST_RESULTS]; /* made by a step of its own: may be swapped away */
-  bool direct_result; /* the only result is the last step's, which has a direct loop */
+  bool
+      direct_result; /* the only result is the last step's, whose loop may write it where it belongs */
   bool reads_coordinates, reads_linear_index;
   size_t input_count, number_count;
   const tbk_program_input_t* inputs; /* of the copy */

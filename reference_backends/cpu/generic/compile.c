@@ -62,22 +62,24 @@ static void find_uniform(compiler_t* compiler) {
   }
 }
 
-/* A direct loop has operands of the dtype that it gives. */
-static cpu_loop_t direct_of(const tbk_instruction_t* instruction) {
-  return instruction->operand_count == 2 ? cpu_direct_find(instruction->opcode, instruction->dtype)
-                                         : NULL;
+static cpu_loop_t loop_of(const compiler_t* compiler, size_t i) {
+  const tbk_instruction_t* instruction = &compiler->program->instructions[i];
+  if (instruction->operand_count == 0 || instruction->opcode == TBK_OPCODE_LOAD) return NULL;
+  const uint32_t last = operands_of(compiler, i)[instruction->operand_count - 1];
+  return cpu_loop_find(instruction->opcode, compiler->program->instructions[last].dtype,
+                       instruction->dtype, instruction->slot);
 }
 
-/* Finds the loads that one instruction reads, once, by a direct loop. */
+/* Finds the loads that one loop reads, once. A BOOL is moved, since any byte but 0 is true. */
 static void find_stays(compiler_t* compiler) {
   const tbk_program_t* program = compiler->program;
   for (size_t i = 0; i < program->instruction_count; i++) {
-    if (!compiler->values[i].live || !direct_of(&program->instructions[i])) continue;
-    for (size_t k = 0; k < 2; k++) {
+    if (!compiler->values[i].live || !loop_of(compiler, i)) continue;
+    for (size_t k = 0; k < program->instructions[i].operand_count; k++) {
       const size_t from = operands_of(compiler, i)[k];
       const tbk_instruction_t* load = &program->instructions[from];
-      compiler->values[from].stays = load->opcode == TBK_OPCODE_LOAD &&
-                                     compiler->values[from].reads == 1 &&
+      compiler->values[from].stays = cpu_loops_are_direct() && load->opcode == TBK_OPCODE_LOAD &&
+                                     load->dtype != TBK_BOOL && compiler->values[from].reads == 1 &&
                                      program->inputs[load->slot].kind == TBK_INPUT_ALIGNED;
     }
   }
@@ -133,10 +135,8 @@ static void add_step(compiler_t* compiler, size_t i) {
   step->out = take_buffer(compiler, compiler->values[i].uniform);
   compiler->values[i].buffer = step->out;
   step->stays = compiler->values[i].stays;
-  step->direct = direct_of(instruction);
-  if (step->in_count == 0 || step->opcode == TBK_OPCODE_LOAD) return;
-  step->takes = compiler->program->instructions[operands[step->in_count - 1]].dtype;
-  step->loop = cpu_loop_find(step->opcode, step->takes, step->dtype, step->slot);
+  step->loop = loop_of(compiler, i);
+  if (step->loop) step->takes = compiler->program->instructions[operands[step->in_count - 1]].dtype;
 }
 
 static void add_steps(compiler_t* compiler, bool uniform) {
@@ -170,9 +170,10 @@ static void add_results(compiler_t* compiler) {
     for (size_t k = 0; k < i; k++)
       if (program->results[k] == program->results[i]) code->own_result[i] = false;
   }
-  code->direct_result = code->result_count == 1 && code->own_result[0] && code->step_count > 0 &&
+  code->direct_result = cpu_loops_are_direct() && code->result_count == 1 && code->own_result[0] &&
+                        code->step_count > 0 &&
                         code->result_steps[0] == (int32_t)code->step_count - 1 &&
-                        code->steps[code->step_count - 1].direct;
+                        code->steps[code->step_count - 1].loop;
 }
 
 static code_t* new_code(const tbk_program_t* program) {

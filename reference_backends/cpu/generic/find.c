@@ -51,10 +51,6 @@ cpu_loop_t cpu_choose_find(uint16_t opcode, uint16_t dtype) {
   return loops()->choose(opcode, dtype);
 }
 
-cpu_loop_t cpu_direct_find(uint16_t opcode, uint16_t dtype) {
-  return loops()->direct(opcode, dtype);
-}
-
 cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype, cpu_fold_kind_t kind) {
   return loops()->fold(opcode, dtype, kind);
 }

@@ -41,28 +41,17 @@ static void load(const frame_t* frame, const code_step_t* step, const tile_t* ti
   if (!place) tile_load(tile, access, frame->buffers[step->out]);
 }
 
-/* The operands of a direct loop may be loads that stay. */
-static void run_direct(const frame_t* frame, const code_step_t* step, size_t count, void* out) {
-  const void* in[2];
-  for (int32_t k = 0; k < 2; k++) {
+/* Operands may be loads that stay. */
+static void find_operands(const frame_t* frame, const code_step_t* step, const void** in) {
+  for (int32_t k = 0; k < step->in_count; k++) {
     const int32_t from = step->from[k];
     const bool stays = from != CODE_NOWHERE && frame->code->steps[from].stays;
     const void* place = stays ? frame->loaded[step->in[k]] : NULL;
     in[k] = place ? place : frame->buffers[step->in[k]];
   }
-  step->direct(out, in, cpu_whole_lanes(count));
-}
-
-static void find_operands(const frame_t* frame, const code_step_t* step, const void** in) {
-  for (int32_t k = 0; k < step->in_count; k++)
-    in[k] = frame->buffers[step->in[k]];
 }
 
 void frame_loop(const frame_t* frame, const code_step_t* step, size_t count, void* out) {
-  if (step->direct) {
-    run_direct(frame, step, count, out);
-    return;
-  }
   const void* in[SPACE_RANK];
   find_operands(frame, step, in);
   step->loop(out, in, cpu_whole_lanes(count));
@@ -153,7 +142,7 @@ bool frame_has_direct_result(const frame_t* frame) {
 void frame_run_into(const frame_t* frame, const tile_t* tile, void* out) {
   const size_t last = frame->code->step_count - 1;
   run_steps(frame, tile, last);
-  run_direct(frame, &frame->code->steps[last], tile->count, out);
+  frame_loop(frame, &frame->code->steps[last], tile->count, out);
 }
 
 const void* frame_result(const frame_t* frame, size_t i) {

@@ -86,7 +86,6 @@ static inline int64_t whole64f(float value) {
   X(source, FLOAT64, S, double, (double)load(a))               \
   X(source, BOOL, S, uint8_t, load(a) != 0)
 #define TO_FLOAT(v) ((float)(v))
-#define TRUTH(v) ((v) != 0)
 #define SOURCES(Y, X)                                            \
   Y(X, UINT8, uint8_t, AS_IS, AS_IS, AS_IS, TO_FLOAT)            \
   Y(X, INT8, int8_t, AS_IS, AS_IS, AS_IS, TO_FLOAT)              \
@@ -97,7 +96,7 @@ static inline int64_t whole64f(float value) {
   Y(X, BFLOAT16, uint16_t, of_bfloat, whole32f, whole64f, AS_IS) \
   Y(X, FLOAT32, float, AS_IS, whole32f, whole64f, AS_IS)         \
   Y(X, FLOAT64, double, AS_IS, whole32, whole64, odd_of_double)  \
-  Y(X, BOOL, uint8_t, TRUTH, AS_IS, AS_IS, TO_FLOAT)
+  Y(X, BOOL, uint8_t, cpu_truth, AS_IS, AS_IS, TO_FLOAT)
 
 #define DEFINE(source, target, S, T, expression) LOOP1(source##_to_##target, S, T, expression)
 SOURCES(TARGETS, DEFINE)

@@ -8,6 +8,7 @@
 #ifndef TBK_CPU_LOOPS_H
 #define TBK_CPU_LOOPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -35,9 +36,15 @@ static inline uint32_t bits_of_float(float value) {
   return bits;
 }
 
+/* Returns 1 for a byte that is not 0, without a comparison. */
+static inline int cpu_truth(uint8_t byte) {
+  return (byte + 255) >> 8;
+}
+
 /*
  * Computes out[0 .. count) of the operands, each an array of as many; count is a multiple of
- * CPU_LANE_STEP. The output lies in none of them.
+ * CPU_LANE_STEP. The output may be an operand as wide; it reaches into none otherwise. Where
+ * cpu_loops_are_direct, all of them may lie in the memory of a device.
  */
 typedef void (*cpu_loop_t)(void* out, const void* const* in, size_t count);
 
@@ -64,7 +71,6 @@ typedef struct cpu_loop_set {
   cpu_loop_t (*choose)(uint16_t opcode, uint16_t dtype);
   cpu_loop_t (*cast)(uint16_t from, uint16_t to);
   cpu_loop_t (*word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
-  cpu_loop_t (*direct)(uint16_t opcode, uint16_t dtype);
   cpu_fold_t (*fold)(uint16_t opcode, uint16_t dtype, cpu_fold_kind_t kind);
   cpu_move_t move;
   cpu_fill_t fill;
@@ -76,9 +82,6 @@ cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16
 /* Returns what compares its first two operands, of this dtype, and gives the third or the fourth, which are as wide;
  * NULL where there is no such thing. */
 cpu_loop_t cpu_choose_find(uint16_t opcode, uint16_t dtype);
-/* Returns a loop of the same opcode whose operands and output may lie in the memory of a device, and whose output
- * may be an operand; NULL where there is no such thing. */
-cpu_loop_t cpu_direct_find(uint16_t opcode, uint16_t dtype);
 /* Returns what folds by this opcode; NULL where there is no such thing. */
 cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype, cpu_fold_kind_t kind);
 /* Returns how buffers are filled here, and how bytes are moved. */
@@ -106,55 +109,114 @@ cpu_move_t cpu_move_find(void);
 #else
 #define CPU_READS_VECTORS 1
 #endif
+/* Returns whether loops may work on the memory of a device: each element is read once and written once. */
+static inline bool cpu_loops_are_direct(void) {
+  return CPU_READS_VECTORS;
+}
 cpu_loop_t CPU_LOOPS(integer)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(real)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(compare)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(choose)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(cast)(uint16_t from, uint16_t to);
 cpu_loop_t CPU_LOOPS(word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
-cpu_loop_t CPU_LOOPS(direct)(uint16_t opcode, uint16_t dtype);
 cpu_fold_t CPU_LOOPS(fold)(uint16_t opcode, uint16_t dtype, cpu_fold_kind_t kind);
 cpu_fold_t CPU_LOOPS(running)(uint16_t opcode, uint16_t dtype); /* which fold returns */
 void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes);
 void CPU_LOOPS(fill)(void* to, uint64_t bits, int64_t element_bytes, size_t count);
+
+/* Bytes between memory and an array, by vectors of this size, each moved once. The compiler keeps such an array in
+ * registers if it makes vectors of the same size of it: with as many lanes as the narrowest type has. */
+#define VECTORS_MOVE(vector_t, to_volatile, from_volatile) \
+  for (size_t i = 0; i < bytes; i += sizeof(vector_t))     \
+  *(to_volatile vector_t*)(void*)((char*)to + i) =         \
+      *(from_volatile const vector_t*)(const void*)((const char*)from + i)
+#define CPU_VECTOR_TYPE(bytes) __attribute__((vector_size(bytes), may_alias, aligned(1)))
+typedef uint64_t CPU_VECTOR_TYPE(CPU_VECTOR_BYTES) cpu_vector_t;
+typedef uint64_t CPU_VECTOR_TYPE(CPU_VECTOR_BYTES == 64 ? 32 : 16) cpu_half_vector_t;
+typedef uint64_t CPU_VECTOR_TYPE(16) cpu_short_vector_t;
+
+static inline __attribute__((always_inline)) void lanes_read(void* to, const void* from,
+                                                             size_t bytes, size_t vector) {
+  if (vector == sizeof(cpu_vector_t))
+    VECTORS_MOVE(cpu_vector_t, , volatile);
+  else if (vector == sizeof(cpu_half_vector_t))
+    VECTORS_MOVE(cpu_half_vector_t, , volatile);
+  else
+    VECTORS_MOVE(cpu_short_vector_t, , volatile);
+}
+
+static inline __attribute__((always_inline)) void lanes_write(void* to, const void* from,
+                                                              size_t bytes, size_t vector) {
+  if (vector == sizeof(cpu_vector_t))
+    VECTORS_MOVE(cpu_vector_t, volatile, );
+  else if (vector == sizeof(cpu_half_vector_t))
+    VECTORS_MOVE(cpu_half_vector_t, volatile, );
+  else
+    VECTORS_MOVE(cpu_short_vector_t, volatile, );
+}
+#define CPU_NARROWER(a, b) ((a) < (b) ? (a) : (b))
+/* Returns in vectors of which size types of these sizes are moved. */
+#define CPU_VECTOR(a, b) CPU_NARROWER(CPU_VECTOR_BYTES, CPU_LANE_STEP* CPU_NARROWER(a, b))
 
 /* LOOP1 and so on define a loop of one, two or three operands `a`, `b`, `c` of type T, which gives R. */
 #define LOOP1(name, T, R, expression)                                \
   static void name(void* out, const void* const* in, size_t count) { \
     typedef T takes_t;                                               \
     typedef R gives_t;                                               \
-    gives_t* restrict r = out;                                       \
+    enum { BY = CPU_VECTOR(sizeof(takes_t), sizeof(gives_t)) };      \
+    gives_t *r = out, made[CPU_LANE_STEP];                           \
     const takes_t* x = in[0];                                        \
-    for (size_t i = 0; i < count; i++) {                             \
-      const takes_t a = x[i];                                        \
-      r[i] = (gives_t)(expression);                                  \
+    takes_t as[CPU_LANE_STEP];                                       \
+    for (size_t i = 0; i < count; i += CPU_LANE_STEP) {              \
+      lanes_read(as, x + i, sizeof as, BY);                          \
+      for (int k = 0; k < CPU_LANE_STEP; k++) {                      \
+        const takes_t a = as[k];                                     \
+        made[k] = (gives_t)(expression);                             \
+      }                                                              \
+      lanes_write(r + i, made, sizeof made, BY);                     \
     }                                                                \
   }
 #define LOOP2(name, T, R, expression)                                \
   static void name(void* out, const void* const* in, size_t count) { \
     typedef T takes_t;                                               \
     typedef R gives_t;                                               \
-    gives_t* restrict r = out;                                       \
+    enum { BY = CPU_VECTOR(sizeof(takes_t), sizeof(gives_t)) };      \
+    gives_t *r = out, made[CPU_LANE_STEP];                           \
     const takes_t *x = in[0], *y = in[1];                            \
-    for (size_t i = 0; i < count; i++) {                             \
-      const takes_t a = x[i], b = y[i];                              \
-      r[i] = (gives_t)(expression);                                  \
+    takes_t as[CPU_LANE_STEP], bs[CPU_LANE_STEP];                    \
+    for (size_t i = 0; i < count; i += CPU_LANE_STEP) {              \
+      lanes_read(as, x + i, sizeof as, BY);                          \
+      lanes_read(bs, y + i, sizeof bs, BY);                          \
+      for (int k = 0; k < CPU_LANE_STEP; k++) {                      \
+        const takes_t a = as[k], b = bs[k];                          \
+        made[k] = (gives_t)(expression);                             \
+      }                                                              \
+      lanes_write(r + i, made, sizeof made, BY);                     \
     }                                                                \
   }
 /* The first operand is of type S. */
-#define LOOP3(name, S, T, R, expression)                             \
-  static void name(void* out, const void* const* in, size_t count) { \
-    typedef S first_t;                                               \
-    typedef T takes_t;                                               \
-    typedef R gives_t;                                               \
-    gives_t* restrict r = out;                                       \
-    const first_t* x = in[0];                                        \
-    const takes_t *y = in[1], *z = in[2];                            \
-    for (size_t i = 0; i < count; i++) {                             \
-      const first_t a = x[i];                                        \
-      const takes_t b = y[i], c = z[i];                              \
-      r[i] = (gives_t)(expression);                                  \
-    }                                                                \
+#define LOOP3(name, S, T, R, expression)                                                       \
+  static void name(void* out, const void* const* in, size_t count) {                           \
+    typedef S first_t;                                                                         \
+    typedef T takes_t;                                                                         \
+    typedef R gives_t;                                                                         \
+    enum { BY = CPU_VECTOR(sizeof(first_t), CPU_NARROWER(sizeof(takes_t), sizeof(gives_t))) }; \
+    gives_t *r = out, made[CPU_LANE_STEP];                                                     \
+    const first_t* x = in[0];                                                                  \
+    const takes_t *y = in[1], *z = in[2];                                                      \
+    first_t as[CPU_LANE_STEP];                                                                 \
+    takes_t bs[CPU_LANE_STEP], cs[CPU_LANE_STEP];                                              \
+    for (size_t i = 0; i < count; i += CPU_LANE_STEP) {                                        \
+      lanes_read(as, x + i, sizeof as, BY);                                                    \
+      lanes_read(bs, y + i, sizeof bs, BY);                                                    \
+      lanes_read(cs, z + i, sizeof cs, BY);                                                    \
+      for (int k = 0; k < CPU_LANE_STEP; k++) {                                                \
+        const first_t a = as[k];                                                               \
+        const takes_t b = bs[k], c = cs[k];                                                    \
+        made[k] = (gives_t)(expression);                                                       \
+      }                                                                                        \
+      lanes_write(r + i, made, sizeof made, BY);                                               \
+    }                                                                                          \
   }
 
 #endif /* TBK_CPU_LOOPS_H */
