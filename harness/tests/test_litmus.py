@@ -222,7 +222,7 @@ def test_the_smallest_program_shows_it_each_time(mutant: str, tmp_path: Path) ->
 @pytest.mark.parametrize("mutant", ["rare_wait", "rare_callback"])
 def test_what_is_rare_is_seen_again_and_made_smaller(mutant: str, tmp_path: Path) -> None:
     options = (f"mutant={mutant}", "one_in=10000", *SEEDED)
-    found = hunt(MUTANTS, tmp_path, options, "--shrink-time=60").one("finding")
+    found = hunt(MUTANTS, tmp_path, options, "--shrink-time=600").one("finding")
     assert len(found["program"]) <= ENOUGH
     assert found["shown"] == found["replays"] == 20
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,21 @@ def tests(items: Sequence[pytest.Item]) -> list[dict[str, Any]]:
         if one["id"] in seen:
             raise ListingError(f"two tests are called {one['id']}")
         seen.add(one["id"])
+    cited = {(item.path, one["clause"]) for item, one in zip(items, listed, strict=True)}
+    for path, clause in sorted(cited):
+        _check_name(path, clause)
     return listed
+
+
+def _check_name(path: Path, clause: str) -> None:
+    """Raises unless the file names the clause: by that, `Request` finds the files of a clause."""
+    if not re.search(rf"\b{re.escape(clause)}\b", _text(path)):
+        raise ListingError(f"{path.name} does not name {clause}, which a test in it cites")
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text("utf-8")
 
 
 def _test(item: pytest.Item) -> dict[str, Any]:

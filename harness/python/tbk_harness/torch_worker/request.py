@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tbk_contracts
+
 PREFIX = "torch_"  # of a suite; the rest is the name of its file
 FILES = ("test_", "act_")  # begin so; the second are the harness's own
+LEAST_PREFIX, MOST_PREFIX = 3, 6  # "MEM", "MEM-50": of the id of a clause
 
 
 @dataclass(frozen=True)
@@ -35,15 +39,43 @@ class Request:
         return self.device or "unnamed"
 
     def left_out(self, folder: Path) -> list[Path]:
-        """Returns the files of which no test is selected for sure, where each word of `only` names
-        a suite, or a test of one: PyTorch's table of operators takes longer to import than PyTorch.
+        """Returns the files of which no test is selected for sure: PyTorch's table of operators
+        takes longer to import than PyTorch.
 
-        With any other word, and with a suite that is none, none is left out: the supervisor
+        A word of `only` names a suite, or a test of one, or clauses, which a file that cites them
+        names (`listing` sees to that). With any other word none is left out: the supervisor
         selects.
         """
         found = [path for path in folder.glob("*.py") if path.name.startswith(FILES)]
         files = {PREFIX + path.stem.removeprefix("test_"): path for path in found}
-        wanted = {word.partition("/")[0] for word in self.only}
-        if not wanted or not wanted <= files.keys():
-            return []
-        return [path for suite, path in files.items() if suite not in wanted]
+        kept: set[str] = set()
+        for word in self.only:
+            suite = word.partition("/")[0]
+            named = {suite} if suite in files else _suites_with(_selected(word), files)
+            if not named:
+                return []
+            kept |= named
+        return [path for suite, path in files.items() if kept and suite not in kept]
+
+
+def _selected(word: str) -> set[str]:
+    """Returns the ids of the clauses that a word selects (harness/src/plan.c)."""
+    clauses = tbk_contracts.clauses()
+    if word.startswith("profile:"):
+        return {one.id for one in clauses if one.profile == word.removeprefix("profile:")}
+    if of_area := {one.id for one in clauses if one.area == word}:
+        return of_area
+    is_prefix = LEAST_PREFIX <= len(word) <= MOST_PREFIX
+    return {
+        one.id
+        for one in clauses
+        if word in (one.id, one.profile) or (is_prefix and one.id.startswith(word))
+    }
+
+
+def _suites_with(clauses: set[str], files: dict[str, Path]) -> set[str]:
+    """Returns the suites whose files name one of these clauses."""
+    if not clauses:
+        return set()
+    one_of = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(clauses)))})\b")
+    return {suite for suite, path in files.items() if one_of.search(path.read_text("utf-8"))}
