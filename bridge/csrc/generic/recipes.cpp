@@ -63,11 +63,12 @@ class Maker : public RecipeMaker {
   const Reduction* count();
   const Reduction* truth(uint16_t opcode, bool identity);
   const Reduction* extreme(bool is_max);
+  const Reduction* finite_extreme();
   const Reduction* both_extremes();
   const Reduction* indexed(bool is_max, bool has_value);
   const Reduction* deviations(Recipe recipe);
   const Reduction* logarithm_of_exponentials();
-  const Reduction* exponentials();
+  const Reduction* exponentials(bool is_log);
   const Reduction* scale();
   const Reduction* power();
   const Reduction* root_of_squares();
@@ -107,6 +108,16 @@ const Reduction* Maker::extreme(bool is_max) {
   open();
   combine_.result(combine_.apply(is_max ? TBK_OPCODE_MAX : TBK_OPCODE_MIN, {a_[0], b_[0]}));
   result(end_[0]);
+  return intern();
+}
+
+const Reduction* Maker::finite_extreme() {
+  if (!is_real()) return nullptr;
+  fold(TBK_OPCODE_MAX, loaded_, -kInfinity);
+  const Value size = finish_.apply(TBK_OPCODE_ABS, {end_[0]});
+  const Value is_infinite =
+      finish_.apply(TBK_OPCODE_EQ, {size, finish_.constant(kInfinity, dtype_)});
+  result(finish_.apply(TBK_OPCODE_SELECT, {is_infinite, finish_.constant(0, dtype_), end_[0]}));
   return intern();
 }
 
@@ -207,10 +218,12 @@ const Reduction* Maker::logarithm_of_exponentials() {
   return intern();
 }
 
-const Reduction* Maker::exponentials() {
+const Reduction* Maker::exponentials(bool is_log) {
   if (!is_real()) return nullptr;
   const Value less = map_.apply(TBK_OPCODE_SUB, {loaded_, map_.input(dtype_)});
-  return folded(TBK_OPCODE_ADD, map_.apply(TBK_OPCODE_EXP, {less}), 0);
+  fold(TBK_OPCODE_ADD, map_.apply(TBK_OPCODE_EXP, {less}), 0);
+  result(is_log ? finish_.apply(TBK_OPCODE_LOG, {end_[0]}) : end_[0]);
+  return intern();
 }
 
 const Reduction* Maker::scale() {
@@ -266,6 +279,8 @@ const Reduction* Maker::make(Recipe recipe) {
     case Recipe::kMax:
     case Recipe::kMin:
       return extreme(recipe == Recipe::kMax);
+    case Recipe::kMaxFinite:
+      return finite_extreme();
     case Recipe::kMinMax:
       return both_extremes();
     case Recipe::kMaxIndex:
@@ -284,7 +299,8 @@ const Reduction* Maker::make(Recipe recipe) {
     case Recipe::kLogSumExp:
       return logarithm_of_exponentials();
     case Recipe::kSumExp:
-      return exponentials();
+    case Recipe::kLogOfSum:
+      return exponentials(recipe == Recipe::kLogOfSum);
     case Recipe::kNorm1:
       return folded(TBK_OPCODE_ADD, magnitude(), 0);
     case Recipe::kNorm2:

@@ -136,7 +136,8 @@ class Call {
   bool run() {
     if (!gather() || !offers_reduce(device()) || !settle_dtypes() || !settle_mask()) return false;
     const Reduced reduced(self_, mask_);
-    if (!settle_numbers(reduced.count()) || (reduced.count() == 0 && needs_elements(recipe_)))
+    if (!settle_numbers(reduced.count()) || (reduced.count() == 0 && needs_elements(recipe_)) ||
+        !is_open(route()))
       return false;
     if (is_of_extreme_size_) take_sizes();
     reduction_ = reduction_of(recipe_, self_.scalar_type(), as_, outs_[0]);
@@ -146,13 +147,19 @@ class Call {
     return self_.device().index();
   }
   Route route() const {
-    return is_of_extreme_size_ ? Route::composed : Route::generic;
+    const bool is_composed = is_of_extreme_size_ || has_exponentials();
+    return is_composed ? Route::composed : Route::generic;
   }
   at::ScalarType result_dtype() const {
     return outs_[0];
   }
 
  private:
+  /// Returns whether this is done in more than one launch, because that takes a third of the time, see decision 238.
+  bool has_exponentials() const {
+    return recipe_ == Recipe::kLogSumExp && is_open(Route::composed) && offers_pointwise(device());
+  }
+
   const c10::IValue& argument(size_t position) const {
     return torch::jit::peek(*stack_, position, count_);
   }
@@ -254,7 +261,6 @@ class Call {
       // Of one number that is its size, which no power can make infinite.
       recipe_ = elements == 1 && number != 0 ? Recipe::kNorm1 : norm_of(number);
       is_of_extreme_size_ = is_pair(as_) && std::isinf(number);
-      if (is_of_extreme_size_ && !is_open(route())) return false;
       if (elements == 0 && number < 0) return false;
     }
     const bool has_number =
@@ -280,12 +286,17 @@ class Call {
   }
 
   bool launch(const Reduced& reduced) {
-    if (outputs_[0].numel() > 0 && !launch_on_device(reduced)) return false;
+    if (outputs_[0].numel() > 0 && !compute(reduced)) return false;
     if (row_.dtype != kNone) warn_of_lost_parts(self_.scalar_type(), as_);
     torch::jit::drop(*stack_, count_);
     for (at::Tensor& out : outputs_)
       torch::jit::push(*stack_, std::move(out));
     return true;
+  }
+
+  bool compute(const Reduced& reduced) {
+    return has_exponentials() ? logsumexp_into(self_, as_, reduced, outputs_[0])
+                              : launch_on_device(reduced);
   }
 
   bool launch_on_device(const Reduced& reduced) {
@@ -322,10 +333,8 @@ class Reduce final : public c10::OperatorKernel {
     run(op, stack);
   }
   void run(const c10::OperatorHandle& op, Stack* stack) {
-    if (is_open(Route::generic)) {
-      Call call(row_, op, stack);
-      if (call.run()) return count_call(counter_, call.route(), call.device(), call.result_dtype());
-    }
+    Call call(row_, op, stack);
+    if (call.run()) return count_call(counter_, call.route(), call.device(), call.result_dtype());
     cpu_fallback(op, stack);
   }
 

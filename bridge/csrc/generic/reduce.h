@@ -41,6 +41,11 @@ class Reduced {
   int64_t count_ = 1;
 };
 
+/// Writes the logarithms of the sums of exponentials of the elements of `self`, cast to `as`, to `out`. Returns
+/// false where the backend refuses.
+bool logsumexp_into(const at::Tensor& self, at::ScalarType as, const Reduced& rows,
+                    at::Tensor& out);
+
 /// Runs `op` by tbk::reduce where a row fits the call and the device takes it, and by the fallback
 /// where not: for operators whose kernels here have done what they can. Errors: those of PyTorch, and
 /// of the backend.

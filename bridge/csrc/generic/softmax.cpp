@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
-// softmax and log_softmax, forward and backward: reductions of one state each, then a program.
+// softmax and log_softmax, forward and backward, and logsumexp: reductions of one state each, then a program.
 #include <ATen/MemoryOverlap.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/native/CPUFallback.h>
@@ -9,6 +9,7 @@
 #include <ATen/ops/_log_softmax_ops.h>
 #include <ATen/ops/_softmax_backward_data_ops.h>
 #include <ATen/ops/_softmax_ops.h>
+#include <ATen/ops/add.h>
 #include <aten/empty.h>
 #include <aten/fallback.h>
 #include <aten/operands.h>
@@ -44,9 +45,9 @@ const Program* forward_program(at::ScalarType in, at::ScalarType out, bool is_lo
   return program_by_key({Formulas::kSoftmax, in, out, is_log}, [&](ProgramBuilder& b) {
     const at::ScalarType computed = computed_in(in);
     const Value x = b.cast(b.input(in), computed);
-    const Value most = b.input(computed), sum = b.input(computed);
+    const Value most = b.input(computed), sum = b.input(computed);  // its logarithm, for a log
     const Value left = b.apply(TBK_OPCODE_SUB, {x, most});
-    const Value result = is_log ? b.apply(TBK_OPCODE_SUB, {left, b.apply(TBK_OPCODE_LOG, {sum})})
+    const Value result = is_log ? b.apply(TBK_OPCODE_SUB, {left, sum})
                                 : b.apply(TBK_OPCODE_DIV, {b.apply(TBK_OPCODE_EXP, {left}), sum});
     b.result(b.cast(result, out));
   });
@@ -66,18 +67,27 @@ const Program* backward_program(at::ScalarType in, at::ScalarType out, bool is_l
   });
 }
 
-/// Computes the greatest of each row, and the sum of exponentials of what its elements are above it: NaN, as
-/// PyTorch's, where an infinity is the greatest. In two launches: one with both states would compute two
-/// exponentials wherever it combines.
-bool sum_exponentials(const at::Tensor& self, const Reduced& rows, const at::Tensor& most,
-                      const at::Tensor& sum) {
-  const at::ScalarType in = self.scalar_type(), computed = computed_in(in);
-  const Reduction* greatest = reduction_of(Recipe::kMax, in, in, computed);
-  const Reduction* total = reduction_of(Recipe::kSumExp, in, in, computed);
-  const at::Tensor taken = most.expand(self.sizes());
-  return greatest != nullptr && total != nullptr &&
-         run_reduction(*greatest, rows, {&most}, {&self}) &&
-         run_reduction(*total, rows, {&sum}, {&self, &taken});
+/// What one reduction makes of each row, and another of how far its elements are above that; with keepdim.
+struct Exponentials {
+  at::Tensor most, sum;
+};
+
+/// Computes them by two recipes, in two launches: one with both states would compute two exponentials wherever it
+/// combines. Returns nothing where the backend refuses.
+std::optional<Exponentials> sum_exponentials(const at::Tensor& self, at::ScalarType as,
+                                             const Reduced& rows, Recipe greatest, Recipe total) {
+  const at::ScalarType in = self.scalar_type(), computed = computed_in(as);
+  const Reduction *first = reduction_of(greatest, in, as, computed),
+                  *second = reduction_of(total, in, as, computed);
+  if (first == nullptr || second == nullptr) return std::nullopt;
+  const c10::DeviceIndex device = self.device().index();
+  const at::DimVector sizes = rows.sizes(/*keepdim=*/true);
+  Exponentials made{empty_on(device, sizes, computed), empty_on(device, sizes, computed)};
+  const at::Tensor taken = made.most.expand(self.sizes());
+  if (!run_reduction(*first, rows, {&made.most}, {&self}) ||
+      !run_reduction(*second, rows, {&made.sum}, {&self, &taken}))
+    return std::nullopt;
+  return made;
 }
 
 bool softmax_into(const at::Tensor& self, int64_t dim, bool is_log, at::Tensor& out,
@@ -87,14 +97,12 @@ bool softmax_into(const at::Tensor& self, int64_t dim, bool is_log, at::Tensor& 
   const Composition whole;
   at::native::resize_output(out, self.sizes());
   if (out.numel() == 0) return true;
-  const c10::DeviceIndex device = self.device().index();
-  const at::ScalarType in = self.scalar_type(), computed = computed_in(in);
-  const Reduced reduced(self, *mask);
-  const at::DimVector sizes = reduced.sizes(/*keepdim=*/true);
-  const at::Tensor most = empty_on(device, sizes, computed),
-                   sum = empty_on(device, sizes, computed);
-  if (!sum_exponentials(self, reduced, most, sum)) return false;
-  return run_program(*forward_program(in, dtype, is_log), out, {&self, &most, &sum});
+  const at::ScalarType in = self.scalar_type();
+  // NaN, as PyTorch's, where an infinity is the greatest.
+  const auto made = sum_exponentials(self, in, Reduced(self, *mask), Recipe::kMax,
+                                     is_log ? Recipe::kLogOfSum : Recipe::kSumExp);
+  return made.has_value() &&
+         run_program(*forward_program(in, dtype, is_log), out, {&self, &made->most, &made->sum});
 }
 
 bool backward_into(const at::Tensor& gradient, const at::Tensor& output, int64_t dim, bool is_log,
@@ -166,6 +174,15 @@ at::Tensor& log_softmax_backward_out(const at::Tensor& gradient, const at::Tenso
 }
 
 }  // namespace
+
+bool logsumexp_into(const at::Tensor& self, at::ScalarType as, const Reduced& rows,
+                    at::Tensor& out) {
+  const Composition whole;
+  const auto made = sum_exponentials(self, as, rows, Recipe::kMaxFinite, Recipe::kLogOfSum);
+  if (!made.has_value()) return false;
+  at::add_out(out, made->sum.view(out.sizes()), made->most.view(out.sizes()));
+  return true;
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_softmax.out", softmax_out);
