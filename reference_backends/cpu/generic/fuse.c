@@ -41,16 +41,15 @@ static cpu_loop_t find_choice(const code_t* code, size_t i) {
   return cpu_choose_find(asked->opcode, asked->takes);
 }
 
-/* A load that only one step reads, by one loop that reads it once, need not be moved. */
+/* What is compared and also chosen, by this step alone, is read once, and need not be moved. */
 static void find_stays(code_t* code, const code_step_t* step) {
-  if (!cpu_loops_are_direct() || step->from[0] == CODE_NOWHERE) return;
-  code_step_t* load = &code->steps[step->from[0]];
-  size_t reads = 0;
-  for (int32_t k = 0; k < step->in_count; k++)
-    reads += k != 1 && step->from[k] == step->from[0];
-  load->stays = load->stays || (load->opcode == TBK_OPCODE_LOAD && load->dtype != TBK_BOOL &&
-                                code->inputs[load->slot].kind == TBK_INPUT_ALIGNED &&
-                                reads == count_reads(code, step->from[0]));
+  const int32_t from = step->from[0];
+  if (!cpu_loops_are_direct() || from == CODE_NOWHERE) return;
+  code_step_t* load = &code->steps[from];
+  const bool is_chosen = (step->from[2] == from) != (step->from[3] == from);
+  if (load->opcode == TBK_OPCODE_LOAD && load->dtype != TBK_BOOL && is_chosen &&
+      code->inputs[load->slot].kind == TBK_INPUT_ALIGNED && count_reads(code, from) == 2)
+    load->stays = true;
 }
 
 static void remove_step(code_t* code, int32_t gone) {

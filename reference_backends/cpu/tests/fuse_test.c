@@ -40,13 +40,18 @@ static double number_at(const session_tensor_t* tensor, int64_t i) {
   return tensor->tensor.dtype == TBK_FLOAT32 ? (double)*(const float*)at : *(const double*)at;
 }
 
-/* Checks a program whose `$` are the dtype and whose `?` is the comparison: result 0 is where(a ? b, a, b), and
- * result 1, where there is one, the truth. */
-static void check(session_t* session, const char* text, size_t comparison, int32_t dtype) {
+/* A program whose `$` are the dtype and whose `?` is the comparison: result 0 is where(a ? b, a, b), or the other of
+ * the two, and result 1, where there is one, the truth. */
+typedef struct choice {
+  const char* text;
+  bool other, in_place; /* result 0 is written over a */
+} choice_t;
+
+static void check(session_t* session, const choice_t* choice, size_t comparison, int32_t dtype) {
   const char* type = dtype == TBK_FLOAT32 ? "FLOAT32" : "FLOAT64";
   char program_text[1024];
   size_t length = 0;
-  for (const char* c = text; *c && length + 16 < sizeof program_text; c++) {
+  for (const char* c = choice->text; *c && length + 16 < sizeof program_text; c++) {
     const char* said = *c == '$' ? type : *c == '?' ? comparisons[comparison] : NULL;
     if (said)
       length += (size_t)snprintf(program_text + length, sizeof program_text - length, "%s", said);
@@ -60,20 +65,27 @@ static void check(session_t* session, const char* text, size_t comparison, int32
   session_tensor_t b = session_tensor(session, dtype, 1, sizes, NULL, 0);
   session_tensor_t c = session_tensor(session, dtype, 1, sizes, NULL, 9);
   session_tensor_t truth = session_tensor(session, TBK_BOOL, 1, sizes, NULL, 9);
+  session_tensor_t* made = choice->in_place ? &a : &c;
   fill(session, &a, comparison + 1);
   fill(session, &b, comparison + 100);
+  const size_t bytes = dtype == TBK_FLOAT32 ? 4 : 8;
+  uint64_t right[COUNT] = {0};
+  bool so[COUNT];
+  for (int64_t i = 0; i < COUNT; i++) {
+    so[i] = is_so(comparison, number_at(&a, i), number_at(&b, i));
+    memcpy(&right[i], session_element(so[i] != choice->other ? &a : &b, i), bytes);
+  }
   CU_ASSERT_EQUAL_FATAL(
-      session_pointwise(session, program,
-                        (session_tensor_t*[]){&c, program->result_count > 1 ? &truth : NULL, NULL},
-                        (session_tensor_t*[]){&a, &b, NULL}, NULL),
+      session_pointwise(
+          session, program,
+          (session_tensor_t*[]){made, program->result_count > 1 ? &truth : NULL, NULL},
+          (session_tensor_t*[]){&a, &b, NULL}, NULL),
       TBK_OK);
   int64_t wrong = 0;
   for (int64_t i = 0; i < COUNT; i++) {
-    const bool so = is_so(comparison, number_at(&a, i), number_at(&b, i));
-    const void* right = session_element(so ? &a : &b, i);
-    wrong += memcmp(session_element(&c, i), right, dtype == TBK_FLOAT32 ? 4 : 8) != 0;
+    wrong += memcmp(session_element(made, i), &right[i], bytes) != 0;
     if (program->result_count > 1)
-      wrong += *(const uint8_t*)session_element(&truth, i) != (so ? 1 : 0);
+      wrong += *(const uint8_t*)session_element(&truth, i) != (so[i] ? 1 : 0);
   }
   CU_ASSERT_EQUAL(wrong, 0);
   free(program);
@@ -86,21 +98,26 @@ static void check(session_t* session, const char* text, size_t comparison, int32
   "program 1\ninput 0 $\ninput 1 $\nv0 = LOAD $ slot 0\nv1 = LOAD $ slot 1\nv2 = ? BOOL v0 v1\n"
 /* One SELECT; the truth as a result, too; two SELECTs; operands that are not read again, whose buffers
  * others take before the SELECT. */
-static const char* const programs[] = {
-    BEGIN "v3 = SELECT $ v2 v0 v1\nresult 0 v3\n",
-    BEGIN "v3 = SELECT $ v2 v0 v1\nresult 0 v3\nresult 1 v2\n",
-    BEGIN "v3 = SELECT $ v2 v1 v0\nv4 = SELECT $ v2 v0 v3\nv5 = SELECT $ v2 v4 v1\nresult 0 v5\n",
-    "program 1\ninput 0 $\ninput 1 $\nv0 = LOAD $ slot 0\nv1 = LOAD $ slot 1\nv2 = ABS $ v0\n"
-    "v3 = COPYSIGN $ v2 v0\nv4 = ABS $ v1\nv5 = COPYSIGN $ v4 v1\nv6 = ? BOOL v3 v5\n"
-    "v7 = LOAD $ slot 0\nv8 = LOAD $ slot 1\nv9 = SELECT $ v6 v7 v8\nresult 0 v9\n",
+static const choice_t programs[] = {
+    {BEGIN "v3 = SELECT $ v2 v0 v1\nresult 0 v3\n", false, false},
+    {BEGIN "v3 = SELECT $ v2 v0 v1\nresult 0 v3\n", false, true},
+    {BEGIN "v3 = SELECT $ v2 v1 v0\nresult 0 v3\n", true, false},
+    {BEGIN "v3 = SELECT $ v2 v1 v0\nresult 0 v3\n", true, true},
+    {BEGIN "v3 = SELECT $ v2 v0 v1\nresult 0 v3\nresult 1 v2\n", false, false},
+    {BEGIN "v3 = SELECT $ v2 v1 v0\nv4 = SELECT $ v2 v0 v3\nv5 = SELECT $ v2 v4 v1\nresult 0 v5\n",
+     false, false},
+    {"program 1\ninput 0 $\ninput 1 $\nv0 = LOAD $ slot 0\nv1 = LOAD $ slot 1\nv2 = ABS $ v0\n"
+     "v3 = COPYSIGN $ v2 v0\nv4 = ABS $ v1\nv5 = COPYSIGN $ v4 v1\nv6 = ? BOOL v3 v5\n"
+     "v7 = LOAD $ slot 0\nv8 = LOAD $ slot 1\nv9 = SELECT $ v6 v7 v8\nresult 0 v9\n",
+     false, false},
 };
 
 static void comparisons_choose(void) {
   session_t session = session_open("");
   for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
     for (size_t k = 0; k < sizeof comparisons / sizeof *comparisons; k++) {
-      check(&session, programs[p], k, TBK_FLOAT32);
-      check(&session, programs[p], k, TBK_FLOAT64);
+      check(&session, &programs[p], k, TBK_FLOAT32);
+      check(&session, &programs[p], k, TBK_FLOAT64);
     }
   session_close(&session);
 }
