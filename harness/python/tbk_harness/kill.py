@@ -33,7 +33,7 @@ from tbk_harness.mutants import Mutant
 KILLS = frozenset({"fail", "warning", "crash", "hang", "poisoned", "polluted", "unstable"})
 SAMPLE = 0.02
 EQUIVALENT_SHARE = 0.02
-WHOLE_JOBS = 8
+WHOLE_JOBS = 4
 MUTANT_TIMEOUT_S = 9
 THOROUGH_TIMEOUT_S = 60
 FEW_JOBS = 2  # so that several tests that hang hang together
@@ -51,6 +51,7 @@ class Row:
     said: str
     seconds: float = 0.0
     runs: int = 1  # the second alone, where the first, among others, noticed nothing
+    first: str = ""  # what the first of the killers said
 
     @property
     def refused(self) -> bool:
@@ -163,7 +164,7 @@ def _survival(row: Row) -> str:
 
 def _why(row: Row) -> str:
     if row.killers:
-        return f"{', '.join(row.killers[:3])} ({len(row.killers)} failing)"
+        return f"{', '.join(row.killers[:3])} ({len(row.killers)} failing); {row.first}"
     return row.said or f"exit code {row.exit_code}"
 
 
@@ -249,7 +250,13 @@ def _row(mutant: Mutant, tests: Sequence[Test], exit_code: int, said: str, secon
         exit_code=exit_code,
         said=line(said, 300),
         seconds=seconds,
+        first=next((_told(test) for test in tests if test.verdict in KILLS), ""),
     )
+
+
+def _told(test: Test) -> str:
+    parts = (test.what, test.expected, test.seen, test.where, test.signal, test.notes)
+    return line(f"{test.verdict}: {', '.join(part for part in parts if part)}", 300)
 
 
 def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequence[str]) -> Row:
