@@ -67,7 +67,7 @@ const Program* backward_program(at::ScalarType in, at::ScalarType out, bool is_l
   });
 }
 
-/// What one reduction makes of each row, and another of how far its elements are above that; with keepdim.
+/// Holds what one reduction makes of each row, and another of how far its elements are above that; with keepdim.
 struct Exponentials {
   at::Tensor most, sum;
 };

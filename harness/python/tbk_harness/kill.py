@@ -24,6 +24,7 @@ from tbk_reports.model import (
     read_results,
 )
 from tbk_reports.text import line
+from tbk_reports.words import sentence
 
 from tbk_harness import runner
 from tbk_harness.mutants import Mutant
@@ -250,13 +251,8 @@ def _row(mutant: Mutant, tests: Sequence[Test], exit_code: int, said: str, secon
         exit_code=exit_code,
         said=line(said, 300),
         seconds=seconds,
-        first=next((_told(test) for test in tests if test.verdict in KILLS), ""),
+        first=next((sentence(test) for test in tests if test.verdict in KILLS), ""),
     )
-
-
-def _told(test: Test) -> str:
-    parts = (test.what, test.expected, test.seen, test.where, test.signal, test.notes)
-    return line(f"{test.verdict}: {', '.join(part for part in parts if part)}", 300)
 
 
 def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequence[str]) -> Row:

@@ -41,7 +41,7 @@ static cpu_loop_t find_choice(const code_t* code, size_t i) {
   return cpu_choose_find(asked->opcode, asked->takes);
 }
 
-/* What is compared and also chosen, by this step alone, is read once, and need not be moved. */
+/* Lets a load stay that this step alone compares and chooses: its loop reads it once. */
 static void find_stays(code_t* code, const code_step_t* step) {
   const int32_t from = step->from[0];
   if (!cpu_loops_are_direct() || from == CODE_NOWHERE) return;

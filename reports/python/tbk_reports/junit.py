@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from . import text
 from .model import Judged, Test
 from .view import View
-from .words import blame_words, seen_words, state_words, stood_words
+from .words import blame_words, seen_words, sentence, stood_words
 
 ERRORS = frozenset({"crash", "hang", "poisoned", "not-reached", "suite-error"})
 SKIPS = frozenset({"unsupported", "not-shown", "left-out", "warning", "xfail"})
@@ -44,17 +44,7 @@ def _message(test: Test) -> str:
         return "left out: the budget was spent"
     if test.verdict == "xfail":
         return f"known: {test.waiver}"
-    return _sentence(test)
-
-
-def _sentence(test: Test) -> str:
-    """Returns what was expected and seen, in plain words, with the place of the check."""
-    clause = f"{test.clause} " if test.clause else ""
-    expected = f"expected {text.line(test.expected, 160)}, " if test.expected else ""
-    where = test.where or stood_words(test)[1]
-    at = f" ({text.line(where, 200)})" if where else ""
-    seen = text.line(seen_words(test), 200)
-    return f"{clause}{state_words(test.verdict)}: {expected}seen {seen}{at}"
+    return sentence(test)
 
 
 def _body(test: Test) -> str:
@@ -118,7 +108,7 @@ def _properties(suite: ET.Element, judged: Judged) -> None:
         ("tbk.complete", "no" if view.extent.partial else "yes"),
         *(("tbk.missing", words) for words in view.extent.missing),
         *([("tbk.simulated", view.simulated_words)] if view.simulated_words else ()),
-        *(("tbk.unverified", sentence) for sentence in view.unverified),
+        *(("tbk.unverified", said) for said in view.unverified),
         ("tbk.headline", view.headline),
         ("tbk.backend", view.title_name),
         *(("tbk.driver", words) for words in view.drivers),

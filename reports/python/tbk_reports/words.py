@@ -253,6 +253,16 @@ def seen_words(test: Test) -> str:
     return state_words(test.verdict)
 
 
+def sentence(test: Test) -> str:
+    """Returns what was expected and seen, in plain words, with the place of the check."""
+    clause = f"{test.clause} " if test.clause else ""
+    expected = f"expected {text.line(test.expected, 160)}, " if test.expected else ""
+    where = test.where or stood_words(test)[1]
+    at = f" ({text.line(where, 200)})" if where else ""
+    seen = text.line(seen_words(test), 200)
+    return f"{clause}{state_words(test.verdict)}: {expected}seen {seen}{at}"
+
+
 _SUMMARY = re.compile(
     r"^(?:SUMMARY: .+|.+: runtime error: .+|.*Assertion .+ failed.*|.*assertion failed.*)$",
     re.MULTILINE,
