@@ -107,7 +107,7 @@ std::vector<Case> cases() {
       on_both("add, broadcast, 1x1 and 1", 0.9, {at::ones({1, 1}), one}, add),
       on_both("add, broadcast, 2x1 and 1x2", 0.9, {at::ones({2, 1}), at::ones({1, 2})}, add),
       on_both("add, promoted, float32 and int64", 0.9, {one, number}, add),
-      on_both("add, a Python number", 0, {one}, add_number),
+      on_both("add, a Python number", 0.9, {one}, add_number),
       on_both("empty, 1 element", 0.9, {one}, empty),
       {"cached alloc and free, 4 KiB", 0.5, device_allocation, host_allocation},
       on_both("fallback: exp, 1 element", 2.5, {one}, exp),

@@ -6,6 +6,7 @@
 #include <aten/routes.h>
 #include <generic/pointwise.h>
 #include <generic/pointwise_call.h>
+#include <runtime/backend.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -64,6 +65,21 @@ namespace {
 
 using Stack = torch::jit::Stack;
 
+/// Returns whether a backend may serve the parts of what PyTorch makes of other operators.
+bool may_serve_parts() {
+  return Backend::get().tables().has_kernel && forced_route() != Route::fallback;
+}
+
+/// Leaves a call to PyTorch: to what it makes the operator of, such as add.Tensor for add.Scalar, whose parts the
+/// backend may serve by name; else to its CPU.
+void leave_to_pytorch(const c10::OperatorHandle& op, Stack* stack) {
+  constexpr auto kParts = c10::DispatchKey::CompositeExplicitAutograd;
+  if (op.hasKernelForDispatchKey(kParts) && may_serve_parts())
+    op.callBoxedForDispatchKey(kParts, *stack);
+  else
+    cpu_fallback(op, stack);
+}
+
 /// Serves one overload; made when it is registered.
 class Pointwise final : public c10::OperatorKernel {
  public:
@@ -80,7 +96,7 @@ class Pointwise final : public c10::OperatorKernel {
         if (!served.has_value()) continue;
         return count_call(counter_, Route::generic, served->device, served->dtype);
       }
-    cpu_fallback(op, stack);
+    leave_to_pytorch(op, stack);
   }
 
  private:

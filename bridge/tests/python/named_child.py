@@ -53,6 +53,8 @@ CASES: dict[str, Case] = {
     "one element": lambda d: numbers(1)[0].to(d).exp(),
     "broadcast": lambda d: numbers(2, 3).to(d) / numbers(3).to(d).add(9),
     "number of the host": lambda d: numbers(2, 3).to(d) / 4,
+    "made of another overload": lambda d: torch.ops.aten.div.Scalar(numbers(2, 3).to(d), 4),
+    "made of another in place": lambda d: torch.ops.aten.div_.Scalar(numbers(2, 3).to(d), 4),
     "optional number": lambda d: numbers(2, 3).to(d).clamp(max=1),
     "both numbers": lambda d: numbers(2, 3).to(d).clamp(-1, 1),
     "list of tensors": lambda d: torch.cat([numbers(2, 3).to(d), numbers(2, 1).to(d)], dim=1),

@@ -18,7 +18,8 @@ LIBRARY = torch_tbk.reference("cpu").with_name("libtbk_template_named.so")
 NAMED = {
     "function": "exp", "in place": "exp", "out": "tanh", "out gets its size": "tanh",
     "transposed": "tanh", "no elements": "exp", "one element": "exp", "broadcast": "div.Tensor",
-    "number of the host": "div.Tensor", "optional number": "clamp", "both numbers": "clamp",
+    "number of the host": "div.Tensor", "made of another overload": "div.Tensor",
+    "made of another in place": "div.Tensor", "optional number": "clamp", "both numbers": "clamp",
     "list of tensors": "cat", "indices": "embedding", "two results": "topk",
     "two results given": "topk", "factory": "arange.start_out",
     "factory with an output": "arange.start_out",

@@ -180,6 +180,19 @@ void fold_add_lanes(fold_t* fold, size_t lanes) {
   carry(fold);
 }
 
+void fold_add_elements(fold_t* fold, const void* elements, size_t lanes) {
+  fold_level_t* level = &fold->levels[0];
+  const fold_states_t given = {.at = {(void*)(uintptr_t)elements}};
+  if (level->lanes) {
+    merge(fold, level, &given, lanes, false);
+  } else {
+    cpu_move_find()(level->states.at[0], elements, lanes * (size_t)fold->state_bytes[0]);
+    level->lanes = lanes;
+    level->alike = false;
+  }
+  carry(fold);
+}
+
 void fold_add_folded(fold_t* fold, cpu_fold_t make, const void* elements, size_t lanes) {
   fold_level_t* level = &fold->levels[0];
   void* to = level->lanes ? fold->halved.at[0] : level->states.at[0];

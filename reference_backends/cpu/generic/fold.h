@@ -57,6 +57,9 @@ void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t lev
 void fold_reset(fold_t* fold);
 /* Adds what the map has just made of `lanes` elements, one for each lane. */
 void fold_add_lanes(fold_t* fold, size_t lanes);
+/* Adds one element for each lane, which lie at `elements` side by side, whole steps of lanes: where there is `rows`, of a
+ * map that is no more than a load. */
+void fold_add_elements(fold_t* fold, const void* elements, size_t lanes);
 /* Adds `lanes` elements, which lie at `elements` one behind the other, as the one that `make` makes: `single`, or
  * `rows` where they are as the map loads them. */
 void fold_add_folded(fold_t* fold, cpu_fold_t make, const void* elements, size_t lanes);

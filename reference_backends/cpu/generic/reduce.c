@@ -129,6 +129,18 @@ static void fold_rows(fold_t* fold, const space_t* space, const tile_t* block) {
   }
 }
 
+/* Adds one element for each lane, from where they lie if they do so side by side and are folded as they are. */
+static void add_across(fold_t* fold, const tile_t* tile) {
+  const bool as_it_is = fold->rows && fold->map.code->step_count == 1 && cpu_loops_are_direct();
+  const void* place = as_it_is ? tile_together(tile, only_input(fold)) : NULL;
+  if (place) {
+    fold_add_elements(fold, place, tile->count);
+  } else {
+    frame_run(&fold->map, tile);
+    fold_add_lanes(fold, tile->count);
+  }
+}
+
 /* A block of outer elements: their states come to `done`. */
 static void fold_across(fold_t* fold, const space_t* space, const tile_t* block) {
   tile_t tile = *block, inner = {.space = space, .first = space->outer_rank};
@@ -140,8 +152,7 @@ static void fold_across(fold_t* fold, const space_t* space, const tile_t* block)
     for (int32_t d = space->outer_rank; d < space->outer_rank + space->inner_rank; d++)
       tile.index[d] = inner.index[d];
     tile.linear = at;
-    frame_run(&fold->map, &tile);
-    fold_add_lanes(fold, tile.count);
+    add_across(fold, &tile);
   }
   fold_keep_lanes(fold, fold_collapse(fold, block->count));
 }

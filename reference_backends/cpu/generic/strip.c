@@ -16,6 +16,7 @@ typedef struct strip {
   char* places[ACCESSES_MOST]; /* where those begin, by access */
   int32_t along;               /* the dimension that a row goes along */
   size_t count;
+  bool is_first; /* of its row: none is longer */
 } strip_t;
 
 static bool lies_together(const strip_t* strip, size_t i) {
@@ -24,8 +25,10 @@ static bool lies_together(const strip_t* strip, size_t i) {
          strip->count % CPU_LANE_STEP == 0;
 }
 
+/* What is one element all along a row fills its buffer once, where no other step writes that. */
 static void load(const frame_t* frame, const code_step_t* step, const strip_t* strip) {
   const size_t i = strip->output_count + step->slot;
+  if (step->stays && !strip->is_first && strip->accesses[i].strides[strip->along] == 0) return;
   char* place = step->stays && lies_together(strip, i) ? strip->places[i] : NULL;
   frame->loaded[step->out] = place;
   if (!place)
@@ -64,6 +67,7 @@ static void compute_row(const frame_t* frame, strip_t* strip, size_t accesses, i
   const size_t most = lanes < STRIP ? lanes : STRIP;
   for (size_t left = (size_t)size; left > 0; left -= strip->count) {
     strip->count = left < most ? left : most;
+    strip->is_first = left == (size_t)size;
     compute_strip(frame, strip);
     for (size_t i = 0; i < accesses; i++)
       strip->places[i] += (int64_t)strip->count * strip->accesses[i].strides[strip->along];
