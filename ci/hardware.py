@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tbk_harness import kill, mutants, runner
+from tbk_harness import kill, kill_document, mutants, runner
 from tbk_harness.locate import binary, library
 from tbk_reports.extent import simulated
 from tbk_reports.model import EXIT_NO_DEVICE, EXIT_PASS, EXIT_USAGE, read_results
@@ -136,7 +136,9 @@ def killed(job: Job) -> tuple[bool, str]:
     chosen = random.Random(job.seed).sample(own, min(job.sample, len(own)))  # noqa: S311
     kill.run_all(broken, matrix, chosen, 1 if job.short else kill.default_jobs(),
                  job.backend_option, lambda _: None)  # fmt: skip
-    (job.folder / "kill.json").write_text(json.dumps(kill.document(matrix), indent=1) + "\n")
+    (job.folder / "kill.json").write_text(
+        json.dumps(kill_document.document(matrix), indent=1) + "\n"
+    )
     ran = [row for row in matrix.rows if row.ran]
     found = [row for row in ran if row.killers or row.refused]
     missed = [row.mutant.name for row in ran if row not in found]

@@ -27,7 +27,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line, shorten
 
-from tbk_harness import kill, kill_torch, locate, mutants, outcome, runner, skeleton
+from tbk_harness import kill, kill_document, kill_torch, locate, mutants, outcome, runner, skeleton
 from tbk_harness.command_line import Choice
 from tbk_harness.farm.place import Place, farm_options
 from tbk_harness.farm.place import place as farm_place
@@ -92,6 +92,10 @@ def new_command(name: str, kernels: str) -> None:
 )  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the C layer's sample.")
 @click.option(
+    "--legal-parts", metavar="N", type=click.IntRange(1, 100), default=1, show_default=True,
+    help="Each legal device meets one of N parts of the tests, at the C layer.",
+)  # fmt: skip
+@click.option(
     "--timeout", metavar="TIME", callback=seconds,
     help="Deadline of one test, at the C layer (30s, 2m).",
 )  # fmt: skip
@@ -109,6 +113,7 @@ def kill_command(
     jobs: int | None,
     sample: int,
     seed: int,
+    legal_parts: int,
     timeout: str | None,
     library: Path | None,
     output_dir: Path,
@@ -138,7 +143,7 @@ def kill_command(
 
         watch.need(place)
     matrix, chosen = _planned(target, full, only, frozen)
-    matrix.seed, matrix.share = seed, sample / 100
+    matrix.seed, matrix.share, matrix.legal_parts = seed, sample / 100, legal_parts
     outcome.prepare(output_dir)
     words = [f"--timeout={timeout}"] if timeout else []
     started = time.monotonic()
@@ -244,8 +249,13 @@ def _pairs(matrix: kill.Matrix) -> str:
     return f"{killed} of {len(rows)} faults of pairs noticed; " if rows else ""
 
 
+def _legal(matrix: kill.Matrix) -> str:
+    parts = f" (by a part of {matrix.legal_parts} each)" if matrix.legal_parts > 1 else ""
+    return f"{len(matrix.of('anti'))} anti-mutants{parts}"
+
+
 def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> NoReturn:
-    document = kill.document(matrix)
+    document = kill_document.document(matrix)
     out = outcome.console()
     try:
         (folder / "matrix.json").write_text(json.dumps(document, indent=1) + "\n", "utf-8")
@@ -265,7 +275,7 @@ def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> NoReturn:
         f"{'FAIL' if problems else 'PASS'}  {killed} of {len(broken)} mutants killed by a citing "
         f"test, {refused} refused while loading, {len(matrix.survivors)} survive, "
         f"{len(matrix.equivalents)} equivalent; "
-        f"{_defended(matrix)}; {_pairs(matrix)}{len(matrix.of('anti'))} anti-mutants, "
+        f"{_defended(matrix)}; {_pairs(matrix)}{_legal(matrix)}, "
         f"{len(matrix.of('cheat'))} cheats; {seconds:.0f} s",
         style="bold red" if problems else "bold green",
     ))  # fmt: skip

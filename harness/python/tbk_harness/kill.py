@@ -73,6 +73,7 @@ class Matrix:
     full: bool = False
     seed: int = 1
     share: float = SAMPLE  # of the tests that do not cite the clause
+    legal_parts: int = 1  # each legal device meets one of so many parts of the tests
     partial: bool = False
     wrong: tuple[str, ...] = ()  # what kept mutants from being judged
 
@@ -175,6 +176,12 @@ def sample(tests: Iterable[str], mutant: str, seed: int, share: float) -> list[s
     count = min(len(ordered), max(1, round(share * len(ordered)))) if share else 0
     digest = hashlib.sha256(f"{seed} {mutant}".encode()).digest()
     return random.Random(int.from_bytes(digest[:8], "big")).sample(ordered, count)  # noqa: S311
+
+
+def part(device: str, parts: int) -> int:
+    """Returns which part of the tests a legal device meets: on every machine the same."""
+    digest = hashlib.sha256(device.encode()).digest()
+    return int.from_bytes(digest[:8], "big") % parts + 1
 
 
 def selection(mutant: Mutant, matrix: Matrix) -> tuple[list[str], list[str]]:
@@ -294,9 +301,11 @@ class Task:
 def task(matrix: Matrix, mutant: Mutant, options: Sequence[str]) -> Task:
     """Returns it; thorough tests run where quick ones do not notice a mutant."""
     whole = matrix.full and mutant.kind != "pair"
-    tier = ["--tier=thorough"] if whole else []
+    more = ["--tier=thorough"] if whole else []
+    if mutant.kind == "anti" and matrix.legal_parts > 1:
+        more.append(f"--shard={part(mutant.name, matrix.legal_parts)}/{matrix.legal_parts}")
     quick, thorough = selection(mutant, matrix)
-    return Task(mutant, tuple(quick), tuple(thorough), (*options, *tier))
+    return Task(mutant, tuple(quick), tuple(thorough), (*options, *more))
 
 
 def judge(library: Path, matrix: Matrix, mutant: Mutant, options: Sequence[str]) -> Row:
@@ -362,42 +371,3 @@ def must_clauses(clauses: Iterable[Clause]) -> tuple[str, ...]:
 
 def default_jobs() -> int:
     return 2 * len(os.sched_getaffinity(0))  # a good part of each run is waiting
-
-
-def document(matrix: Matrix) -> dict[str, object]:
-    """Returns the matrix as JSON."""
-    return {
-        "format": 1,
-        "kind": "tbk-kill-matrix",
-        "full": matrix.full,
-        "seed": matrix.seed,
-        "partial": matrix.partial,
-        "good": not matrix.problems,
-        "problems": matrix.problems,
-        "must": list(matrix.must),
-        "unproven": matrix.unproven,
-        "equivalents": matrix.equivalents,
-        "idle_tests": matrix.idle_tests,
-        "tests": matrix.tests,
-        "rows": [
-            {
-                "name": row.mutant.name,
-                "kind": row.mutant.kind,
-                "clauses": list(row.mutant.clauses),
-                "operator": row.mutant.operator,
-                "function": row.mutant.function,
-                "fault": row.mutant.fault,
-                "narrow": row.mutant.narrow,
-                "note": row.mutant.note,
-                "ran": len(row.ran),
-                "killers": list(row.killers),
-                "citing": list(row.citing),
-                "exit_code": row.exit_code,
-                "refused": row.refused,
-                "said": row.said,
-                "seconds": round(row.seconds, 3),
-                "runs": row.runs,
-            }
-            for row in matrix.rows
-        ],
-    }

@@ -16,12 +16,12 @@ from tbk_harness import kill, kill_fork, kill_torch
 from tbk_harness.kill import (
     Matrix,
     Row,
-    document,
     parse_list,
     parse_thorough,
     sample,
     selection,
 )
+from tbk_harness.kill_document import document
 from tbk_harness.mutants import Mutant, MutantError, named, parse, parse_equivalents
 from tbk_reports.matrix import render_matrix_html, render_matrix_markdown
 
@@ -119,6 +119,18 @@ def test_who_meets_which_tests() -> None:
     assert selection(_mutant(), _matrix(full=True)) == ([], [])
     assert selection(_mutant(), _matrix(share=0)) == (["memory/a"], [])
     assert selection(_mutant("odd", "", "anti"), _matrix()) == ([], [])
+
+
+def test_legal_devices_share_the_tests() -> None:
+    odd = [_mutant(f"odd {i}", "", "anti") for i in range(60)]
+    parts = [kill.task(_matrix(legal_parts=3), one, ("-x",)).options for one in odd]
+    assert {one[0] for one in parts} == {"-x"}
+    assert {one[1] for one in parts} == {f"--shard={i}/3" for i in (1, 2, 3)}
+    assert all(parts.count(one) > 10 for one in parts)
+    assert kill.task(_matrix(), odd[0], ()).options == ()
+    assert kill.task(_matrix(legal_parts=3), _mutant(), ()).options == ()
+    found = document(_matrix(*GOOD, legal_parts=3))
+    assert "parts of the tests, one for each anti-mutant | 3 |" in render_matrix_markdown(found)
 
 
 PAIR = "upload/swallows/MEM-001"

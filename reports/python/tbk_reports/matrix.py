@@ -110,6 +110,8 @@ def _summary(document: Mapping[str, Any]) -> dict[str, int]:
         "anti-mutants": sum(row["kind"] == "anti" for row in document["rows"]),
         "cheats": sum(row["kind"] == "cheat" for row in document["rows"]),
     }
+    if document["legal_parts"] > 1:
+        counted["parts of the tests, one for each anti-mutant"] = document["legal_parts"]
     late = sum(bool(row["citing"]) and row["runs"] > 1 for row in document["rows"])
     if late:
         counted["killed at the second run"] = late
