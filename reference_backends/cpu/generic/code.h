@@ -64,6 +64,13 @@ typedef struct code {
   const uint16_t* numbers;
 } code_t;
 
+/* Returns whether a load may stay, where one loop alone reads it: not a BOOL, of which any byte but 0 is true. */
+static inline bool code_may_stay(const tbk_program_input_t* inputs, uint16_t opcode, uint16_t dtype,
+                                 uint16_t slot) {
+  return cpu_loops_are_direct() && opcode == TBK_OPCODE_LOAD && dtype != TBK_BOOL &&
+         inputs[slot].kind == TBK_INPUT_ALIGNED;
+}
+
 /*
  * Compiles a checked program, which has to live as long.
  * Errors: NULL without host memory.

@@ -70,7 +70,7 @@ static cpu_loop_t loop_of(const compiler_t* compiler, size_t i) {
                        instruction->dtype, instruction->slot);
 }
 
-/* Finds the loads that one loop reads, once. A BOOL is moved, since any byte but 0 is true. */
+/* Finds the loads that one loop reads, once. */
 static void find_stays(compiler_t* compiler) {
   const tbk_program_t* program = compiler->program;
   for (size_t i = 0; i < program->instruction_count; i++) {
@@ -78,9 +78,9 @@ static void find_stays(compiler_t* compiler) {
     for (size_t k = 0; k < program->instructions[i].operand_count; k++) {
       const size_t from = operands_of(compiler, i)[k];
       const tbk_instruction_t* load = &program->instructions[from];
-      compiler->values[from].stays = cpu_loops_are_direct() && load->opcode == TBK_OPCODE_LOAD &&
-                                     load->dtype != TBK_BOOL && compiler->values[from].reads == 1 &&
-                                     program->inputs[load->slot].kind == TBK_INPUT_ALIGNED;
+      compiler->values[from].stays =
+          compiler->values[from].reads == 1 &&
+          code_may_stay(program->inputs, load->opcode, load->dtype, load->slot);
     }
   }
 }

@@ -44,11 +44,11 @@ static cpu_loop_t find_choice(const code_t* code, size_t i) {
 /* Lets a load stay that this step alone compares and chooses: its loop reads it once. */
 static void find_stays(code_t* code, const code_step_t* step) {
   const int32_t from = step->from[0];
-  if (!cpu_loops_are_direct() || from == CODE_NOWHERE) return;
+  if (from == CODE_NOWHERE) return;
   code_step_t* load = &code->steps[from];
   const bool is_chosen = (step->from[2] == from) != (step->from[3] == from);
-  if (load->opcode == TBK_OPCODE_LOAD && load->dtype != TBK_BOOL && is_chosen &&
-      code->inputs[load->slot].kind == TBK_INPUT_ALIGNED && count_reads(code, from) == 2)
+  if (is_chosen && count_reads(code, from) == 2 &&
+      code_may_stay(code->inputs, load->opcode, load->dtype, load->slot))
     load->stays = true;
 }
 

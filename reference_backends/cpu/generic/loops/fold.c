@@ -16,8 +16,7 @@
  * 16 + n / 1024 + 12 operations.
  */
 enum { VECTORS = 4, ROUND = 16 };
-#define VECTOR __attribute__((vector_size(CPU_VECTOR_BYTES), may_alias, aligned(1)))
-typedef uint64_t mask_t VECTOR;
+typedef cpu_vector_t mask_t;
 
 #if CPU_READS_VECTORS
 #define READ(to, from) to = *(const volatile vector_t*)(const void*)(from)
@@ -36,7 +35,7 @@ typedef uint64_t mask_t VECTOR;
 #define FOLD(name, T, one, all, keep, find, map)                                    \
   static void name(void* out, const void* in, size_t count) {                       \
     typedef T number_t;                                                             \
-    typedef T vector_t VECTOR;                                                      \
+    typedef T CPU_VECTOR_TYPE(CPU_VECTOR_BYTES) vector_t;                           \
     enum { LANES = CPU_VECTOR_BYTES / sizeof(number_t), FEW = VECTORS * LANES };    \
     const char* x = in;                                                             \
     const char* const end = x + count / LANES * CPU_VECTOR_BYTES;                   \

@@ -74,7 +74,6 @@ void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes) {
 }
 #else
 enum { VECTOR = CPU_VECTOR_BYTES, BLOCK = 4 * VECTOR };
-typedef uint64_t __attribute__((vector_size(VECTOR), may_alias, aligned(1))) vector_t;
 
 void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes) {
   char* target = to;
@@ -82,13 +81,13 @@ void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes) {
   size_t done = 0;
   for (; size_bytes - done >= BLOCK; done += BLOCK) {
     for (size_t i = 0; i < BLOCK; i += VECTOR) {
-      const vector_t vector = *(const volatile vector_t*)(const void*)(source + done + i);
-      *(volatile vector_t*)(void*)(target + done + i) = vector;
+      const cpu_vector_t vector = *(const volatile cpu_vector_t*)(const void*)(source + done + i);
+      *(volatile cpu_vector_t*)(void*)(target + done + i) = vector;
     }
   }
   for (; size_bytes - done >= VECTOR; done += VECTOR) {
-    const vector_t vector = *(const volatile vector_t*)(const void*)(source + done);
-    *(volatile vector_t*)(void*)(target + done) = vector;
+    const cpu_vector_t vector = *(const volatile cpu_vector_t*)(const void*)(source + done);
+    *(volatile cpu_vector_t*)(void*)(target + done) = vector;
   }
   if (done < size_bytes) vdev_words_copy(target + done, source + done, size_bytes - done);
 }
