@@ -283,11 +283,14 @@ static void draw_numbers(session_t* session, session_tensor_t* in, int opcode, b
   session_upload(session, in);
 }
 
-static bool is_folded(const session_tensor_t* in, const session_tensor_t* out, int opcode) {
+static bool is_folded(const session_tensor_t* in, const session_tensor_t* out, int opcode,
+                      int64_t outer) {
+  const int64_t inner = session_count(in) / session_count(out);
+  const void* made = session_element(out, outer);
   double real = 0;
   int64_t whole = 0;
-  for (int64_t i = 0; i < session_count(in); i++) {
-    const void* at = session_element(in, i);
+  for (int64_t i = 0; i < inner; i++) {
+    const void* at = session_element(in, outer * inner + i);
     double r = 0;
     int64_t w = 0;
     if (in->tensor.dtype == TBK_FLOAT32) r = (double)*(const float*)at;
@@ -300,16 +303,29 @@ static bool is_folded(const session_tensor_t* in, const session_tensor_t* out, i
   }
   switch (out->tensor.dtype) {
     case TBK_FLOAT32:
-      return isnan(real) ? isnan(*(float*)out->host) : *(float*)out->host == (float)real;
+      return isnan(real) ? isnan(*(const float*)made) : *(const float*)made == (float)real;
     case TBK_FLOAT64:
-      return isnan(real) ? isnan(*(double*)out->host) : *(double*)out->host == real;
+      return isnan(real) ? isnan(*(const double*)made) : *(const double*)made == real;
     case TBK_INT32:
-      return *(int32_t*)out->host == (int32_t)whole;
+      return *(const int32_t*)made == (int32_t)whole;
     case TBK_INT64:
-      return *(int64_t*)out->host == whole;
+      return *(const int64_t*)made == whole;
     default:
-      return *(uint8_t*)out->host == (uint8_t)whole;
+      return *(const uint8_t*)made == (uint8_t)whole;
   }
+}
+
+static void check_shape(session_t* session, const tbk_reduction_t* reduced, const shape_t* shape,
+                        int32_t dtype, int opcode, bool with_nan) {
+  session_tensor_t in = input_of(session, shape, dtype), out;
+  draw_numbers(session, &in, opcode, with_nan);
+  reduce_shape(session, reduced, shape, dtype, &in, &out, 1);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < session_count(&out); i++)
+    wrong += !is_folded(&in, &out, opcode, i);
+  CU_ASSERT_EQUAL(wrong, 0);
+  session_free(session, &in);
+  session_free(session, &out);
 }
 
 static void check_fold(session_t* session, const tbk_reduction_t* reduced, int32_t dtype,
@@ -318,13 +334,13 @@ static void check_fold(session_t* session, const tbk_reduction_t* reduced, int32
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     for (int64_t stride = 1; stride <= 2; stride++) { /* in place, and through a buffer */
       const shape_t shape = {0, 1, {counts[i]}, {stride}};
-      session_tensor_t in = input_of(session, &shape, dtype), out;
-      draw_numbers(session, &in, opcode, with_nan);
-      reduce_shape(session, reduced, &shape, dtype, &in, &out, 1);
-      CU_ASSERT(is_folded(&in, &out, opcode));
-      session_free(session, &in);
-      session_free(session, &out);
+      check_shape(session, reduced, &shape, dtype, opcode, with_nan);
     }
+  /* Columns, as many as lanes go together and not. */
+  for (int64_t columns = 64; columns <= 70; columns += 6) {
+    const shape_t shape = {1, 1, {columns, 41}, {1, columns}};
+    check_shape(session, reduced, &shape, dtype, opcode, with_nan);
+  }
 }
 
 static void one_opcode_folds_every_dtype(void) {
