@@ -29,6 +29,17 @@ static sgemm_fn sgemm;
 static dgemm_fn dgemm;
 static sgemv_fn sgemv;
 static dgemv_fn dgemv;
+/* An OpenBLAS that was built without threads shares its buffers between calls without a lock: two at a time compute
+ * wrong numbers now and then. */
+static bool is_locked;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* OpenBLAS says 0 where it was built without threads; who does not say is no OpenBLAS. */
+static bool needs_lock(void* library) {
+  enum { SEQUENTIAL = 0 };
+  int (*built_with)(void) = (int (*)(void))dlsym(library, "openblas_get_parallel");
+  return built_with && built_with() == SEQUENTIAL;
+}
 
 /* One thread each: the devices are the parallelism here, and a fork stays cheap. */
 static void load(void) {
@@ -43,6 +54,7 @@ static void load(void) {
   dgemm = (dgemm_fn)dlsym(library, "cblas_dgemm");
   sgemv = (sgemv_fn)dlsym(library, "cblas_sgemv");
   dgemv = (dgemv_fn)dlsym(library, "cblas_dgemv");
+  is_locked = needs_lock(library);
 }
 
 /* ----------------------------------------------------------------------------- few rows -------- */
@@ -105,25 +117,32 @@ static void multiply_rows(int32_t dtype, operand_t a, operand_t b, double alpha,
 
 /* ----------------------------------------------------------------------------- products -------- */
 
+static void multiply(int32_t dtype, const operand_t* a, const operand_t* b, double alpha,
+                     double beta, cpu_matrix_t c) {
+  const int ta = a->matrix.transposed ? TRANSPOSED : AS_IS;
+  const int tb = b->matrix.transposed ? TRANSPOSED : AS_IS;
+  const void *left = a->matrix.data, *right = b->matrix.data;
+  void* out = c.data;
+  if (dtype == TBK_FLOAT32)
+    sgemm(ROW_MAJOR, ta, tb, a->rows, b->columns, a->columns, (float)alpha, left, a->matrix.stride,
+          right, b->matrix.stride, (float)beta, out, c.stride);
+  else
+    dgemm(ROW_MAJOR, ta, tb, a->rows, b->columns, a->columns, alpha, left, a->matrix.stride, right,
+          b->matrix.stride, beta, out, c.stride);
+}
+
 bool cpu_blas_gemm(int32_t dtype, int32_t m, int32_t n, int32_t k, double alpha, cpu_matrix_t a,
                    cpu_matrix_t b, double beta, cpu_matrix_t c) {
   pthread_once(&once, load);
   if (!sgemm || !dgemm || !sgemv || !dgemv) return false;
   const operand_t first = {a, m, k}, second = {b, k, n};
-  if (m <= FEW || n <= FEW) {
-    if (m <= FEW)
-      multiply_rows(dtype, first, second, alpha, beta, c.data, 1, c.stride);
-    else
-      multiply_rows(dtype, turned(second), turned(first), alpha, beta, c.data, c.stride, 1);
-    return true;
-  }
-  const int ta = a.transposed ? TRANSPOSED : AS_IS, tb = b.transposed ? TRANSPOSED : AS_IS;
-  const void *left = a.data, *right = b.data;
-  void* out = c.data;
-  if (dtype == TBK_FLOAT32)
-    sgemm(ROW_MAJOR, ta, tb, m, n, k, (float)alpha, left, a.stride, right, b.stride, (float)beta,
-          out, c.stride);
+  if (is_locked) pthread_mutex_lock(&lock);
+  if (m <= FEW)
+    multiply_rows(dtype, first, second, alpha, beta, c.data, 1, c.stride);
+  else if (n <= FEW)
+    multiply_rows(dtype, turned(second), turned(first), alpha, beta, c.data, c.stride, 1);
   else
-    dgemm(ROW_MAJOR, ta, tb, m, n, k, alpha, left, a.stride, right, b.stride, beta, out, c.stride);
+    multiply(dtype, &first, &second, alpha, beta, c);
+  if (is_locked) pthread_mutex_unlock(&lock);
   return true;
 }

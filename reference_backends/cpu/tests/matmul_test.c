@@ -6,6 +6,7 @@
  * and the contract tests cannot have; and of batches that are folded into one product.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,6 +214,69 @@ static void numbers_that_are_not_finite(void) {
   session_close(&session);
 }
 
+/* One of several threads: its stream, its tensors, and what it saw. */
+typedef struct worker {
+  session_t session;
+  product_t product;
+  pthread_t thread;
+  int64_t wrong;
+} worker_t;
+
+static bool is_product(const product_t* p) {
+  for (int64_t i = 0; i < p->m * p->n; i++)
+    if (number(&p->tensors[OUT], i) != sum(p, 0, i / p->n, i % p->n)) return false;
+  return true;
+}
+
+static void* multiply_often(void* context) {
+  enum { ROUNDS = 20000 };
+  worker_t* worker = context;
+  session_t* session = &worker->session;
+  product_t* p = &worker->product;
+  const tbk_kernel_t* kernel =
+      session->backend->kernel->kernel_find(session->self, 0, TBK_NAME_matmul, TBK_VERSION_matmul);
+  const tbk_args_matmul_t arguments = {.struct_size = sizeof arguments,
+                                       .a = &p->tensors[A].tensor,
+                                       .b = &p->tensors[B].tensor,
+                                       .out = &p->tensors[OUT].tensor,
+                                       .alpha = {TBK_SCALAR_DOUBLE, 1, 1, 0},
+                                       .index_bits = 64};
+  for (int round = 0; round < ROUNDS; round++) {
+    if (kernel->launch(session->self, 0, kernel, &arguments, session->stream, NULL) != TBK_OK ||
+        session->backend->stream->stream_synchronize(session->self, session->stream, NULL) !=
+            TBK_OK)
+      worker->wrong++;
+    session_download(session, &p->tensors[OUT]);
+    worker->wrong += !is_product(p);
+  }
+  return NULL;
+}
+
+/* An OpenBLAS without threads is not made for two calls at a time. */
+static void products_of_several_threads(void) {
+  enum { WORKERS = 4 };
+  session_t session = session_open(NULL);
+  worker_t workers[WORKERS];
+  for (int i = 0; i < WORKERS; i++) {
+    workers[i] = (worker_t){session, {.batch = 1, .m = 5, .n = 6, .k = 7}, 0, 0};
+    CU_ASSERT_EQUAL_FATAL(session.backend->stream->stream_create(session.self, 0, 0,
+                                                                 &workers[i].session.stream, NULL),
+                          TBK_OK);
+    open_product(&session, &workers[i].product, TBK_FLOAT32);
+    for (int k = A; k < OPERANDS; k++)
+      session_upload(&session, &workers[i].product.tensors[k]);
+  }
+  for (int i = 0; i < WORKERS; i++)
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&workers[i].thread, NULL, multiply_often, &workers[i]), 0);
+  for (int i = 0; i < WORKERS; i++) {
+    pthread_join(workers[i].thread, NULL);
+    CU_ASSERT_EQUAL(workers[i].wrong, 0);
+    session.backend->stream->stream_destroy(session.self, workers[i].session.stream);
+    close_product(&session, &workers[i].product);
+  }
+  session_close(&session);
+}
+
 const CU_TestInfo cpu_matmul_tests[] = {
     {"elements_that_are_not_aligned", elements_that_are_not_aligned},
     {"batches_of_one_matrix", batches_of_one_matrix},
@@ -220,5 +284,6 @@ const CU_TestInfo cpu_matmul_tests[] = {
     {"more_than_a_tile", more_than_a_tile},
     {"few_rows_or_columns", few_rows_or_columns},
     {"numbers_that_are_not_finite", numbers_that_are_not_finite},
+    {"products_of_several_threads", products_of_several_threads},
     CU_TEST_INFO_NULL,
 };
