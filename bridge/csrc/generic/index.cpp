@@ -238,4 +238,12 @@ at::Tensor number_of(const at::Scalar& value, c10::DeviceIndex device, at::Scala
   return number.fill_(value);
 }
 
+at::Tensor number_for(const at::Tensor& self, const at::Tensor& value) {
+  const at::ScalarType from = value.scalar_type(), to = self.scalar_type();
+  const bool is_within = at::promoteTypes(from, to) == to &&
+                         !(to == at::kHalf && at::isIntegralType(from, /*includeBool=*/false));
+  if (is_ours(value) && is_within) return value.to(to);
+  return number_of(value.item(), self.device().index(), to);
+}
+
 }  // namespace tbk::generic

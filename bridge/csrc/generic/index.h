@@ -84,6 +84,9 @@ void start_from(const at::Tensor& self, const at::Tensor& out);
 std::optional<int64_t> wrapped(int64_t dim, const at::TensorBase& self);
 /// Returns a new number of the device.
 at::Tensor number_of(const at::Scalar& value, c10::DeviceIndex device, at::ScalarType dtype);
+/// Returns `value`, a number of the host or of the device of `self`, as `self` holds it. Errors: RuntimeError where it
+/// does not fit, as PyTorch's CPU has it: one of the device is read where its dtype is not within that of `self`.
+at::Tensor number_for(const at::Tensor& self, const at::Tensor& value);
 
 /// Counts a call of `Op` that was served, for a result like `result`.
 template <class Op>

@@ -121,7 +121,7 @@ at::Tensor& index_fill_tensor(at::Tensor& self, int64_t dim, const at::Tensor& i
   const bool is_served = is_open(Route::generic) && are_plain({&self, &index, &value}) &&
                          value.dim() == 0 &&
                          c10::canCast(value.scalar_type(), self.scalar_type()) &&
-                         fill_into(self, dim, index, value.to(self.scalar_type()));
+                         fill_into(self, dim, index, number_for(self, value));
   return served_or_on_host<Op>(is_served, Route::generic, self, self, dim, index, value);
 }
 

@@ -48,7 +48,9 @@ bool scatter_into(const char* operation, int64_t mode, const at::Tensor& self, i
 bool scatter_number(const char* operation, int64_t mode, const at::Tensor& self, int64_t dim,
                     const at::Tensor& index, const at::Scalar& value, at::Tensor& out) {
   if (!is_open(Route::generic) || !are_plain({&self, &index, &out})) return false;
-  const at::Tensor number = number_of(value, self.device().index(), self.scalar_type());
+  // PyTorch refuses a number that does not fit where it would be written.
+  const at::Tensor number = number_of(index.numel() == 0 ? at::Scalar(0) : value,
+                                      self.device().index(), self.scalar_type());
   return scatter_into(operation, mode, self, dim, index, number.expand(index.sizes()), out);
 }
 

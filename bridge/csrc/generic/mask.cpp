@@ -271,10 +271,7 @@ at::Tensor& masked_fill_(at::Tensor& self, const at::Tensor& mask, const at::Ten
   if (is_open(Route::generic) && are_plain({&self}) && value.dim() == 0 &&
       c10::canCast(value.scalar_type(), self.scalar_type())) {
     const Composition part;
-    const at::Tensor number = is_host_number(value)
-                                  ? number_on(self.device().index(), value, self.scalar_type())
-                                  : value.to(self.scalar_type());
-    if (fill_where(self, mask, number)) {
+    if (fill_where(self, mask, number_for(self, value))) {
       count_served<Op>(Route::generic, self);
       return self;
     }

@@ -119,13 +119,13 @@ bool run_pass(const Pooled& from, const Pooled& to, const Pass& pass, int64_t si
   return launch.reduce(*greatest_of(pass));
 }
 
+/// Returns whether `out` and `places` may be what windows of `input` give; neither is written here.
 bool is_pooled(const at::Tensor& input, const at::Tensor& out, const at::Tensor& places,
                const Axes& axes) {
-  return is_resampled(input, out) && has_sizes(out, input, axes) && is_ours(places) &&
-         places.device() == out.device() && places.layout() == at::kStrided &&
-         places.scalar_type() == at::kLong && places.sizes() == out.sizes() &&
-         at::has_internal_overlap(places) == at::MemOverlap::No && !places.is_alias_of(out) &&
-         input.scalar_type() != at::kBool;
+  return has_sizes(out, input, axes) && is_ours(places) && places.device() == out.device() &&
+         places.layout() == at::kStrided && places.scalar_type() == at::kLong &&
+         places.sizes() == out.sizes() && at::has_internal_overlap(places) == at::MemOverlap::No &&
+         !places.is_alias_of(out) && input.scalar_type() != at::kBool;
 }
 
 /// Returns both as they lie around the dimension at `place`.
@@ -149,7 +149,7 @@ size_t place_in(c10::IntArrayRef order, int64_t dimension) {
 /// The dimensions one after the other, the last one first.
 bool forward(const at::Tensor& input, const at::Tensor& out, const at::Tensor& places,
              const Axes& axes) {
-  if (!is_pooled(input, out, places, axes)) return false;
+  if (!is_resampled(input, out) || !is_pooled(input, out, places, axes)) return false;
   const Composition whole;
   const at::DimVector order = memory_order(out);
   const Pooled target = {out.permute(order), places.permute(order)};
@@ -276,7 +276,7 @@ bool run_backward(const at::Tensor& gradient, const at::Tensor& places, const at
 bool backward(const at::Tensor& gradient, const at::Tensor& input, const at::Tensor& places,
               const at::Tensor& out, const Axes& axes) {
   if (!at::isFloatingType(input.scalar_type())) return false;
-  if (!is_pooled(out, gradient, places, axes) || !is_resampled(gradient, out) ||
+  if (!is_resampled(gradient, out) || !is_pooled(out, gradient, places, axes) ||
       out.sizes() != input.sizes())
     return false;
   const Composition whole;

@@ -174,11 +174,10 @@ class Call {
     types_.common = common_dtype();
     types_.out = written_.defined() ? written_.scalar_type() : new_dtype();
     types_.unrounded = 0;
-    const bool is_exact = (row_.flags & kExactNumbers) != 0;
     for (size_t i = 0; i < 4; i++) {
       const bool is_loaded = i < tensors_.size() && is_ours(tensors_[i]);
       types_.tensors[i] = is_loaded ? tensors_[i].scalar_type() : at::ScalarType::Undefined;
-      if (is_loaded && is_exact && tensors_[i].numel() == 1 && is_promoting(i))
+      if (is_loaded && are_numbers_exact() && tensors_[i].numel() == 1 && is_promoting(i))
         types_.unrounded = static_cast<uint8_t>(types_.unrounded | 1U << i);
     }
     if (!are_of_programs() || !takes_dtypes()) return false;
@@ -188,6 +187,12 @@ class Call {
     if (divides && (computed == at::kInt || computed == at::kLong) && !divides_by_none())
       return false;
     return are_numbers_in_range();
+  }
+
+  /// Returns whether a number that takes part in the dtype is not rounded to it. An integer is cut to it always.
+  bool are_numbers_exact() const {
+    return (row_.flags & kExactNumbers) != 0 &&
+           !at::isIntegralType(types_.common, /*includeBool=*/true);
   }
 
   /// Returns whether no divisor is zero, for which PyTorch raises. Of a tensor of the device that is one read.
@@ -256,11 +261,10 @@ class Call {
     launch.output(out, strides(0, out));
     for (size_t i = 0; i < tensors_.size(); i++)
       if (is_ours(tensors_[i])) launch.input(tensors_[i], strides(operand_of(i), tensors_[i]));
-    const bool is_exact = (row_.flags & kExactNumbers) != 0;
     for (const at::Tensor& tensor : tensors_)
-      if (!is_ours(tensor)) add_number(launch, value_of(tensor), is_exact);
+      if (!is_ours(tensor)) add_number(launch, value_of(tensor), are_numbers_exact());
     for (size_t i = 0; i < numbers_.size(); i++) {
-      const bool is_rounded = (row_.promoting >> i & 1) != 0 && !is_exact;
+      const bool is_rounded = (row_.promoting >> i & 1) != 0 && !are_numbers_exact();
       add_number(launch, numbers_[i], !is_rounded);
     }
     return launch.pointwise(*program);

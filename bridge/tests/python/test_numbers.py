@@ -132,3 +132,41 @@ def test_a_number_is_taken_or_refused_as_on_the_cpu(device: torch.device, name: 
             if said := _difference(seen, expected):
                 differences.append(f"{dtype} {value}: {said}")
     assert not differences, "\n".join(differences)
+
+
+# Some of which other dtypes do not hold.
+TENSORS = tuple(
+    torch.tensor(value, dtype=dtype) for dtype, value in (
+        (torch.bool, True), (torch.uint8, 200), (torch.int8, -128), (torch.int16, -300),
+        (torch.int32, 70000), (torch.int64, -1), (torch.int64, 200), (torch.int64, 300),
+        (torch.int64, 2**40 + 3), (torch.float16, 1.5), (torch.bfloat16, -1.5),
+        (torch.float32, 1e10), (torch.float64, 1e300), (torch.float64, math.nan),
+    )
+)  # fmt: skip
+# PyTorch fills a device with a number of the host, which has to fit; one of the CPU it copies.
+FILLED = ("fill_", "x[0:2] = number")
+# PyTorch's CPU rounds a dividend to half precision, where it is one number; ours does not.
+DIVIDED = "number / x"
+
+
+@pytest.mark.parametrize("place", ["host", "device"])
+@pytest.mark.parametrize("name", [name for name in OPERATORS if name != DIVIDED])
+def test_a_tensor_without_dimensions_is_taken_or_refused_as_on_the_cpu(
+    device: torch.device, name: str, place: str
+) -> None:
+    if name in FILLED and place == "host":
+        pytest.skip("of another device")
+    operator = OPERATORS[name]
+    differences = []
+    for dtype in DTYPES:
+        x = torch.tensor(VALUES).to(dtype)
+        on_device = x.to(device)
+        for value in (one for one in TENSORS if not _is_lost(name, one.item())):
+            placed = value.to(device) if place == "device" else value
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                expected = _answer(operator, x, value)
+                seen = _answer(operator, on_device, placed)
+            if said := _difference(seen, expected):
+                differences.append(f"{dtype} {value}: {said}")
+    assert not differences, "\n".join(differences)

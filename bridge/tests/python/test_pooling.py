@@ -121,6 +121,22 @@ def test_the_greatest(
           device)  # fmt: skip
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_a_gradient_that_is_expanded_stays_on_the_device(
+    rank: int, backend: DeviceModule, device: torch.device
+) -> None:
+    pool = getattr(nnf, f"max_pool{rank}d")
+    x = drawn((2, 3, *[6] * rank))
+    backend.reset_fallbacks()
+    gradients = []
+    for one in (x, x.to(device)):
+        given = one.detach().requires_grad_()
+        pool(given, 2).sum().backward()
+        gradients.append(given.grad.cpu())
+    assert torch.equal(*gradients)
+    assert not [one for one in backend.fallbacks() if "max_pool" in one.operator]
+
+
 @pytest.mark.parametrize("dtype", LIMITS)
 @pytest.mark.parametrize("name", ADAPTIVE)
 def test_adaptive_ones(
