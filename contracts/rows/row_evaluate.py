@@ -302,13 +302,18 @@ class Machine:
         tensor = self.bound[name]
         if not isinstance(tensor, Tensor):  # a number that PyTorch takes for a tensor
             made = self.number(tensor)
-            return made if "exact_numbers" in self.row.flags else self.rounded(made)
+            return made if self.is_exact(name) else self.rounded(made)
         if name in self.row.apart:
             if tensor.dtype is not torch.bool:
                 raise NotForThisRow(f"{name} is not of truth values")
             return tensor
-        exact = "exact_numbers" in self.row.flags and tensor.dim() == 0
+        exact = tensor.dim() == 0 and self.is_exact(name)
         return (tensor if exact else tensor.to(self.used.common)).to(self.used.compute)
+
+    def is_exact(self, name: str) -> bool:
+        """Returns whether a tensor of one number is not cut to the dtype of the call first."""
+        is_rounded = "first_rounded" in self.row.flags and name == self.row.tensors[0]
+        return "exact_numbers" in self.row.flags and self.used.kind != "integer" and not is_rounded
 
     def rounded(self, value: Tensor) -> Tensor:
         """Returns a value cast to the dtype of the call, and back to what is computed in."""

@@ -43,7 +43,7 @@ OPEN = (
 )  # fmt: skip
 FLAGS = (
     "divides_integers", "exact_numbers", "refuses_truth", "refuses_half", "refuses_integer_ratio",
-    "same_output", "contiguous_real", "second_first",
+    "same_output", "contiguous_real", "second_first", "first_rounded",
 )  # fmt: skip
 KEYS = {
     "of", "rule", "apart", "checked", "flags", "when", "class", "forms", "ignored", "numbers",

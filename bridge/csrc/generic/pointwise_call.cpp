@@ -177,7 +177,7 @@ class Call {
     for (size_t i = 0; i < 4; i++) {
       const bool is_loaded = i < tensors_.size() && is_ours(tensors_[i]);
       types_.tensors[i] = is_loaded ? tensors_[i].scalar_type() : at::ScalarType::Undefined;
-      if (is_loaded && are_numbers_exact() && tensors_[i].numel() == 1 && is_promoting(i))
+      if (is_loaded && is_exact(i) && tensors_[i].numel() == 1 && is_promoting(i))
         types_.unrounded = static_cast<uint8_t>(types_.unrounded | 1U << i);
     }
     if (!are_of_programs() || !takes_dtypes()) return false;
@@ -193,6 +193,10 @@ class Call {
   bool are_numbers_exact() const {
     return (row_.flags & kExactNumbers) != 0 &&
            !at::isIntegralType(types_.common, /*includeBool=*/true);
+  }
+  /// Returns the same of a tensor that is one number.
+  bool is_exact(size_t tensor) const {
+    return are_numbers_exact() && (tensor > 0 || (row_.flags & kFirstRounded) == 0);
   }
 
   /// Returns whether no divisor is zero, for which PyTorch raises. Of a tensor of the device that is one read.
@@ -261,8 +265,8 @@ class Call {
     launch.output(out, strides(0, out));
     for (size_t i = 0; i < tensors_.size(); i++)
       if (is_ours(tensors_[i])) launch.input(tensors_[i], strides(operand_of(i), tensors_[i]));
-    for (const at::Tensor& tensor : tensors_)
-      if (!is_ours(tensor)) add_number(launch, value_of(tensor), are_numbers_exact());
+    for (size_t i = 0; i < tensors_.size(); i++)
+      if (!is_ours(tensors_[i])) add_number(launch, value_of(tensors_[i]), is_exact(i));
     for (size_t i = 0; i < numbers_.size(); i++) {
       const bool is_rounded = (row_.promoting >> i & 1) != 0 && !are_numbers_exact();
       add_number(launch, numbers_[i], !is_rounded);

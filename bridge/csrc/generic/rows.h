@@ -80,7 +80,8 @@ struct Condition {
 /// or truth values. kSameOutput: PyTorch raises for an output of another dtype than the result.
 /// kContiguousReal: a new tensor of real numbers, made of complex ones, has contiguous strides.
 /// kSecondFirst: PyTorch's kernel reads the second of two tensors first, whose strides count more then.
-enum : uint8_t {
+/// kFirstRounded: of exact numbers all but the first tensor, as PyTorch's CPU divides.
+enum : uint16_t {
   kDividesIntegers = 1,
   kExactNumbers = 2,
   kRefusesTruth = 4,
@@ -89,6 +90,7 @@ enum : uint8_t {
   kSameOutput = 32,
   kContiguousReal = 64,
   kSecondFirst = 128,
+  kFirstRounded = 256,
 };
 
 /// What a call of an overload comes to. Of several rows of one overload the first stands for a call
@@ -105,7 +107,7 @@ struct Row {
   uint8_t promoting;          ///< Bit i: numbers[i] takes part in the result_type.
   uint8_t promoting_tensors;  ///< Bit i: tensors[i] does; else it is a truth value.
   uint8_t checked;            ///< Bit i: numbers[i] is of no higher kind than the result.
-  uint8_t flags;
+  uint16_t flags;
   const Condition* conditions;
   uint8_t condition_count;
   /// For truth values, integers and real numbers; what is computed in decides. NULL: not for these.
