@@ -12,6 +12,35 @@ CALLBACK(callback_behind_a_failure_is_dropped) {
                       INNER(self, stream)->stream_query(self, stream, NULL) == TBK_FAILED;
   return untold ? TBK_OK : CALLBACK_INNER;
 }
+/* `kept`: where work has failed; `flag`: somebody asked elsewhere, and the error of the device was cleared. */
+FAULT(failure_is_noted) {
+  wrap_t* wrap = wrap_of(self);
+  const tbk_status_t status = FAULT_INNER;
+  if (status != TBK_OK || kind != TBK_FAULT_WORK_FAILS) return status;
+  atomic_store(&wrap->kept, (uintptr_t)stream);
+  atomic_store(&wrap->flag, 0);
+  return status;
+}
+static tbk_status_t unless_cleared(tbk_instance_t* self, tbk_status_t status) {
+  return status == TBK_FAILED && atomic_load(&wrap_of(self)->flag) != 0 ? TBK_OK : status;
+}
+static void clear_others(tbk_instance_t* self, const tbk_stream_t* stream) {
+  if (atomic_load(&wrap_of(self)->kept) != (uintptr_t)stream) atomic_store(&wrap_of(self)->flag, 1);
+}
+STREAM_SYNCHRONIZE(synchronize_clears_other_streams) {
+  clear_others(self, stream);
+  return unless_cleared(self, STREAM_SYNCHRONIZE_INNER);
+}
+STREAM_SYNCHRONIZE(synchronize_tells_unless_cleared) {
+  return unless_cleared(self, STREAM_SYNCHRONIZE_INNER);
+}
+DEVICE_SYNCHRONIZE(device_synchronize_tells_unless_cleared) {
+  return unless_cleared(self, DEVICE_SYNCHRONIZE_INNER);
+}
+EVENT_QUERY(event_query_clears_other_streams) {
+  if (event != NULL) clear_others(self, note_of_event(wrap_of(self), event)->recorded_on);
+  return EVENT_QUERY_INNER;
+}
 /* `value`: a device was closed with an error. */
 CLOSE(close_keeps_its_error) {
   tbk_status_t status = CLOSE_INNER;
@@ -46,10 +75,24 @@ ALLOC(no_memory_of_a_broken_source) {
   return ALLOC_INNER;
 }
 
+#define CLEARS(name, note, ...)                                                                   \
+  {                                                                                               \
+    name, "ERR-005", MUTANT, STATE, NARROW, note,                                                 \
+        {PATCH(fault.fault_enqueue, failure_is_noted),                                            \
+         PATCH(stream.device_synchronize, device_synchronize_tells_unless_cleared), __VA_ARGS__}, \
+        0, 0, notes_install, 0                                                                    \
+  }
+
 extern const mutant_t mutants_fault_after[];
 const mutant_t mutants_fault_after[] = {
     ROW(callback_behind_a_failure_is_dropped, "CBK-002", STATE, NARROW, callback.callback_enqueue,
         "OK, and never run, until the failure is told"),
+    CLEARS("synchronize_clears_other_streams", "of a stream on which nothing has failed",
+           PATCH(stream.stream_synchronize, synchronize_clears_other_streams)),
+    CLEARS("event_query_clears_other_streams",
+           "of an event of a stream on which nothing has failed",
+           PATCH(stream.stream_synchronize, synchronize_tells_unless_cleared),
+           PATCH(event.event_query, event_query_clears_other_streams)),
     {"errors_outlive_a_close",
      "DEV-022",
      MUTANT,

@@ -2,8 +2,8 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What comes after a failure or a loss: who was told of it, what is enqueued before anybody was, what is
- * opened then, and calls that name a second device beside the one that is lost.
+ * What comes after a failure or a loss: who was told of it, what is enqueued or asked elsewhere before
+ * anybody was, what is opened then, and calls that name a second device beside the one that is lost.
  */
 #include <stdatomic.h>
 
@@ -13,11 +13,13 @@
 #include "sweep.h"
 #include "wait.h"
 
-static void provoke(tbk_fixture_t* fx, tbk_stream_t* stream, int32_t kind) {
+/* Returns OK where nobody has been told yet. */
+static tbk_status_t provoke(tbk_fixture_t* fx, tbk_stream_t* stream, int32_t kind) {
   const tbk_status_t told = kind == TBK_FAULT_DEVICE_LOST ? TBK_DEVICE_LOST : TBK_FAILED;
   tbk_status_t status = fx->fault->fault_enqueue(fx->self, stream, kind, &fx->error);
   CHECK_SAID(status == TBK_OK || status == told, "OK, or already what it is", "%s",
              tbk_status_name(status));
+  return status;
 }
 
 /* --------------------------------------------------------------- a failure, and opened again --- */
@@ -43,7 +45,7 @@ static void tell(tbk_fixture_t* fx, tbk_stream_t* stream, told_t who) {
 static void run_reopened(tbk_fixture_t* fx, sweep_case_t* one) {
   fx_open(fx);
   tbk_stream_t* stream = fx_stream(fx);
-  provoke(fx, stream, TBK_FAULT_WORK_FAILS);
+  (void)provoke(fx, stream, TBK_FAULT_WORK_FAILS);
   if (sweep_get(one, &pending_axis) == 0) process_settle();
   tell(fx, stream, (told_t)sweep_get(one, &told_axis));
   tbk_status_t status = fx->core->device_close(fx->self, fx->device, &fx->error);
@@ -65,6 +67,88 @@ static void nothing_of_a_failure_is_left_when_it_is_opened_again(tbk_fixture_t* 
   sweep_run(fx, &space);
 }
 
+/* ------------------------------------------------------------------ asked beside a failure --- */
+
+typedef enum asked { SYNCHRONIZE, ASK, SYNCHRONIZE_EVENT, ASK_EVENT, DESTROY, FAR } asked_t;
+
+SWEEP_DIMENSION(asked_axis, "clean", {"stream_synchronize", SYNCHRONIZE}, {"stream_query", ASK},
+                {"event_synchronize", SYNCHRONIZE_EVENT}, {"event_query", ASK_EVENT},
+                {"stream_destroy", DESTROY}, {"other_device", FAR});
+SWEEP_DIMENSION(teller_axis, "then", {"stream_synchronize", STREAM},
+                {"device_synchronize", DEVICE});
+SWEEP_DIMENSION(made_axis, "clean_is_made", {"before", 0}, {"after", 1});
+
+static bool asked_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  const int64_t asked = sweep_get(one, &asked_axis);
+  if (asked == FAR) return fx->device_count > 1;
+  return fx->event != NULL || (asked != SYNCHRONIZE_EVENT && asked != ASK_EVENT);
+}
+
+typedef struct clean {
+  tbk_stream_t* stream; /* nothing on it ever fails */
+  tbk_event_t* event;   /* recorded on it; NULL: of no interest */
+  bool told;            /* a device may tell at any call */
+} clean_t;
+
+static void make_clean(tbk_fixture_t* fx, clean_t* clean, asked_t asked) {
+  clean->stream = fx_stream(fx);
+  if (asked != SYNCHRONIZE_EVENT && asked != ASK_EVENT) return;
+  clean->event = fx_event(fx, 0);
+  const tbk_status_t status =
+      fx->event->event_record(fx->self, clean->event, clean->stream, &fx->error);
+  CHECK(status == TBK_OK || status == TBK_FAILED);
+  clean->told = status == TBK_FAILED;
+}
+
+static tbk_status_t ask(tbk_fixture_t* fx, const clean_t* clean, asked_t asked) {
+  const tbk_stream_ops_t* ops = fx->stream;
+  switch (asked) {
+    case SYNCHRONIZE:
+      return ops->stream_synchronize(fx->self, clean->stream, &fx->error);
+    case ASK:
+      return ops->stream_query(fx->self, clean->stream, &fx->error);
+    case SYNCHRONIZE_EVENT:
+      return fx->event->event_synchronize(fx->self, clean->event, &fx->error);
+    case ASK_EVENT:
+      return fx->event->event_query(fx->self, clean->event, &fx->error);
+    case DESTROY:
+      fx_disown_stream(fx, clean->stream);
+      ops->stream_destroy(fx->self, clean->stream);
+      return TBK_OK;
+    case FAR:
+      return ops->device_synchronize(fx->self, fx_second_device(fx), &fx->error);
+  }
+  return TBK_OK;
+}
+
+/* A device may tell of it wherever it is asked; where it did not, it still knows. */
+static void run_beside(tbk_fixture_t* fx, sweep_case_t* one) {
+  clean_t clean = {NULL, NULL, false};
+  const asked_t asked = (asked_t)sweep_get(one, &asked_axis);
+  const bool later = sweep_get(one, &made_axis) == 1;
+  tbk_stream_t* failing = fx_stream(fx);
+  if (!later) make_clean(fx, &clean, asked);
+  const tbk_status_t early = provoke(fx, failing, TBK_FAULT_WORK_FAILS);
+  if (sweep_get(one, &pending_axis) == 0) process_settle();
+  if (later) make_clean(fx, &clean, asked);
+  const tbk_status_t beside = ask(fx, &clean, asked);
+  CHECK(beside == TBK_OK || beside == TBK_FAILED || (asked == ASK || asked == ASK_EVENT));
+  const bool told = clean.told || early == TBK_FAILED || beside == TBK_FAILED;
+  const tbk_status_t status =
+      sweep_get(one, &teller_axis) == STREAM
+          ? fx->stream->stream_synchronize(fx->self, failing, &fx->error)
+          : fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
+  CHECK_SAID(status == TBK_FAILED || (told && status == TBK_OK),
+             told ? "OK, or FAILED again" : "FAILED: what was asked elsewhere has not told", "%s",
+             tbk_status_name(status));
+}
+
+static void asking_elsewhere_forgets_no_failure(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&asked_axis, &pending_axis, &teller_axis, &made_axis}, asked_fits, run_beside, 3};
+  sweep_run(fx, &space);
+}
+
 /* ----------------------------------------------------------------- enqueued behind a failure --- */
 
 enum { BEHIND = 3, ROUNDS = 6 };
@@ -80,7 +164,7 @@ static void callbacks_behind_a_failure_run(tbk_fixture_t* fx) {
     int enqueued = 0;
     tbk_stream_t* stream = fx_stream(fx);
     atomic_store(&ran, 0);
-    provoke(fx, stream, TBK_FAULT_WORK_FAILS);
+    (void)provoke(fx, stream, TBK_FAULT_WORK_FAILS);
     if (round % 2 == 0) process_settle();
     for (int i = 0; i < BEHIND; ++i) {
       tbk_status_t status =
@@ -100,7 +184,7 @@ static void callbacks_behind_a_failure_run(tbk_fixture_t* fx) {
 static void lose(tbk_fixture_t* fx, int32_t device) {
   tbk_stream_t* stream = NULL;
   REQUIRE_OK(fx->stream->stream_create(fx->self, device, 0, &stream, &fx->error));
-  provoke(fx, stream, TBK_FAULT_DEVICE_LOST);
+  (void)provoke(fx, stream, TBK_FAULT_DEVICE_LOST);
   CHECK_STATUS(TBK_DEVICE_LOST, fx->stream->stream_synchronize(fx->self, stream, &fx->error));
   fx->stream->stream_destroy(fx->self, stream);
 }
@@ -187,6 +271,7 @@ static void copies_to_a_lost_device_harm_no_other(tbk_fixture_t* fx) {
 static const tbk_case_t cases[] = {
     TBK_CASE("DEV-022", "fault", TBK_CASE_CLOSED | TBK_CASE_FRESH,
              nothing_of_a_failure_is_left_when_it_is_opened_again),
+    TBK_CASE("ERR-005", "fault", TBK_CASE_FRESH, asking_elsewhere_forgets_no_failure),
     TBK_CASE("CBK-002", "fault callback", TBK_CASE_FRESH, callbacks_behind_a_failure_run),
     TBK_CASE("FLT-004", "fault two_devices", TBK_CASE_FRESH, a_device_is_opened_beside_a_lost_one),
     TBK_CASE("FLT-003", "fault peer two_devices", TBK_CASE_FRESH,
