@@ -4,6 +4,8 @@
  *
  * mutants_event_time.c: the time between two events.
  */
+#include <time.h>
+
 #include "calls.h"
 
 EVENT_ELAPSED(elapsed_without_timing) {
@@ -85,6 +87,26 @@ EVENT_ELAPSED(elapsed_between_streams_in_microseconds) {
   return status;
 }
 
+/* The place of the time is filled once, and not again when the event is recorded again. */
+EVENT_RECORD(record_notes_the_time) {
+  struct timespec now;
+  tbk_status_t status = EVENT_RECORD_INNER;
+  if (status != TBK_OK) return status;
+  event_note_t* note = note_of_event(wrap_of(self), event);
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  note->latest_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+  if (note->records++ == 0) note->first_ns = note->latest_ns;
+  note->recorded_on = stream;
+  return status;
+}
+EVENT_ELAPSED(elapsed_from_the_first_record) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status != TBK_OK) return status;
+  const event_note_t* note = note_of_event(wrap_of(self), start);
+  *out_ms += (double)(note->latest_ns - note->first_ns) / 1e6;
+  return TBK_OK;
+}
+
 EVENT_ELAPSED(elapsed_pending_is_0) {
   tbk_status_t status = EVENT_ELAPSED_INNER;
   if (status == TBK_NOT_READY) {
@@ -131,6 +153,18 @@ const mutant_t mutants_event_time[] = {
         "nanoseconds in 31 bits"),
     ROW(elapsed_wraps_at_4_seconds, "EVT-032", VALUE, NARROW, event.event_elapsed,
         "nanoseconds in 32 bits"),
+    {"elapsed_from_the_first_record",
+     "EVT-014",
+     MUTANT,
+     STATE,
+     NARROW,
+     "since the start was recorded first",
+     {PATCH(event.event_elapsed, elapsed_from_the_first_record),
+      PATCH(event.event_record, record_notes_the_time)},
+     0,
+     0,
+     notes_install,
+     0},
     ROW(elapsed_pending_is_0, "EVT-031", RETURN, BROAD, event.event_elapsed, "OK and 0"),
     ROW(elapsed_pending_is_state, "EVT-031", RETURN, NARROW, event.event_elapsed, "INVALID_STATE"),
     ROW(elapsed_waits, "EVT-031", ORDER, BROAD, event.event_elapsed, "waits for both"),

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Sweep of the time between events: how long it is, whether the stream was held or idle meanwhile,
- * and where. The bounds are the host's own: what it saw go by inside, and around.
+ * where, and what the events stood for before. The bounds are the host's own: what it saw go by
+ * inside, and around.
  */
 #include "dimensions.h"
 #include "gate.h"
@@ -20,11 +21,26 @@ static void let_pass(uint64_t since, int64_t ms) {
   fx_sleep_until(since + (uint64_t)ms * 1000000);
 }
 
+typedef struct span {
+  const char* what;
+  int before[2]; /* how often the start and the end were recorded before */
+  tbk_event_t *start, *end;
+} span_t;
+
+static void check_elapsed(tbk_fixture_t* fx, const span_t* span, double least, double most) {
+  double ms = -1;
+  CHECK_OK(fx->event->event_elapsed(fx->self, span->start, span->end, &ms, &fx->error));
+  CHECK_SAID(ms >= 0, "an end that is not before its start", "%g ms%s", ms, span->what);
+  CHECK_SAID(ms >= least / factor, "at least a tenth of what the host saw go by in between",
+             "%g ms of %g%s", ms, least, span->what);
+  CHECK_SAID(ms <= most * factor, "at most ten times what the host saw go by around it",
+             "%g ms of %g%s", ms, most, span->what);
+}
+
 /* The start is complete before `inner` is read, and the end is recorded, or held, until later. */
 static void run(tbk_fixture_t* fx, sweep_case_t* one) {
   scene_t scene;
   tbk_gate_t gate;
-  double ms = -1;
   scene_begin(fx, one, &scene);
   bool held = sweep_get(one, &meanwhile_axis) == 1;
   tbk_stream_t* stream = fx_stream(fx);
@@ -44,12 +60,7 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one) {
   if (held) gate_open(fx, &gate);
   REQUIRE_OK(fx->event->event_synchronize(fx->self, end, &fx->error));
   double most = (double)(fx_now_ns() - outer) / 1e6;
-  CHECK_OK(fx->event->event_elapsed(fx->self, start, end, &ms, &fx->error));
-  CHECK_SAID(ms >= 0, "an end that is not before its start", "%g ms", ms);
-  CHECK_SAID(ms >= least / factor, "at least a tenth of what the host saw go by in between",
-             "%g ms of %g", ms, least);
-  CHECK_SAID(ms <= most * factor, "at most ten times what the host saw go by around it",
-             "%g ms of %g", ms, most);
+  check_elapsed(fx, &(span_t){"", {0, 0}, start, end}, least, most);
 }
 
 static void elapsed_is_of_the_right_order(tbk_fixture_t* fx) {
@@ -64,9 +75,66 @@ static void elapsed_is_right_for_long_and_across_streams(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
+/* ------------------------------------------------------------------------- recorded before --- */
+
+/* Eight events exist at a time. What was before is so long ago that it shows through the factor. */
+enum { SPANS = 4, BEFORE_MS = 500, BETWEEN_MS = 20 };
+
+static void record(tbk_fixture_t* fx, tbk_event_t* event, tbk_stream_t* stream) {
+  REQUIRE_OK(fx->event->event_record(fx->self, event, stream, &fx->error));
+  REQUIRE_OK(fx->event->event_synchronize(fx->self, event, &fx->error));
+}
+
+static void make_span(tbk_fixture_t* fx, span_t* span, tbk_stream_t* stream) {
+  span->start = fx_event(fx, TBK_EVENT_TIMING);
+  span->end = fx_event(fx, TBK_EVENT_TIMING);
+  for (int i = 0; i < span->before[0]; ++i)
+    record(fx, span->start, stream);
+  for (int i = 0; i < span->before[1]; ++i)
+    record(fx, span->end, stream);
+}
+
+/* They wait together for what was before to be long ago, and are all recorded within one short time then. */
+static void run_again(tbk_fixture_t* fx, sweep_case_t* one) {
+  scene_t scene;
+  span_t spans[SPANS] = {{", the start was recorded before", {1, 0}, NULL, NULL},
+                         {", the start was recorded three times before", {3, 0}, NULL, NULL},
+                         {", the end was recorded before", {0, 1}, NULL, NULL},
+                         {", both were recorded three times before", {3, 3}, NULL, NULL}};
+  scene_begin(fx, one, &scene);
+  tbk_stream_t* streams[] = {fx_stream(fx), fx_stream(fx)};
+  for (int i = 0; i < SPANS; ++i)
+    make_span(fx, &spans[i], streams[i % 2]);
+  let_pass(fx_now_ns(), BEFORE_MS);
+  const uint64_t outer = fx_now_ns();
+  for (int i = 0; i < SPANS; ++i)
+    record(fx, spans[i].start, streams[0]);
+  const uint64_t inner = fx_now_ns();
+  let_pass(inner, BETWEEN_MS);
+  const double least = (double)(fx_now_ns() - inner) / 1e6;
+  for (int i = 0; i < SPANS; ++i)
+    record(fx, spans[i].end, streams[sweep_get(one, &end_axis)]);
+  const double most = (double)(fx_now_ns() - outer) / 1e6;
+  for (int i = 0; i < SPANS; ++i)
+    check_elapsed(fx, &spans[i], least, most);
+}
+
+static void elapsed_is_of_the_latest_records(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&sweep_device}, scene_fits, run_again, 0};
+  sweep_run(fx, &space);
+}
+
+static void elapsed_is_of_the_latest_records_across_streams(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&sweep_device, &end_axis}, scene_fits, run_again, 0};
+  sweep_run(fx, &space);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("EVT-032", "event elapsed callback", 0, elapsed_is_of_the_right_order),
     TBK_CASE("EVT-029", "event elapsed callback", TBK_CASE_THOROUGH,
              elapsed_is_right_for_long_and_across_streams),
+    TBK_CASE("EVT-014", "event elapsed", 0, elapsed_is_of_the_latest_records),
+    TBK_CASE("EVT-014", "event elapsed", TBK_CASE_THOROUGH,
+             elapsed_is_of_the_latest_records_across_streams),
 };
 TBK_SUITE(sweep_time);

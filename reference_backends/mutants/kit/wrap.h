@@ -48,6 +48,7 @@ typedef struct event_note {
   tbk_stream_t* waiter; /* the latest stream that was told to wait */
   bool waiter_is_gone;  /* it was destroyed */
   uint64_t records, waits, queries;
+  uint64_t first_ns, latest_ns; /* when it was recorded, by the host's clock */
 } event_note_t;
 
 typedef struct wrap {
