@@ -40,6 +40,14 @@ STREAM_QUERY(query_complete_after_callback) {
     status = TBK_OK;
   return status;
 }
+STREAM_QUERY(query_of_second_device_complete_after_callback) {
+  wrap_t* wrap = wrap_of(self);
+  tbk_status_t status = STREAM_QUERY_INNER;
+  if (status == TBK_NOT_READY && atomic_load(&wrap->kept) == (uintptr_t)stream &&
+      note_of_stream(wrap, stream)->device == 1)
+    status = TBK_OK;
+  return status;
+}
 
 STREAM_QUERY(query_waits) {
   if (stream != NULL) ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
@@ -217,6 +225,10 @@ const mutant_t mutants_synchronize[] = {
     STREAM("query_complete_after_callback", "STR-015", ORDER, NARROW,
            "OK where a callback was the last to be enqueued",
            PATCH(stream.stream_query, query_complete_after_callback),
+           PATCH(callback.callback_enqueue, callback_noted)),
+    STREAM("query_of_second_device_complete_after_callback", "STR-016", ORDER, NARROW,
+           "OK on device 1 where a callback was the last to be enqueued",
+           PATCH(stream.stream_query, query_of_second_device_complete_after_callback),
            PATCH(callback.callback_enqueue, callback_noted)),
     ROW(query_waits, "STR-016", ORDER, BROAD, stream.stream_query, "waits for the stream"),
     ROW(query_fails_while_pending, "STR-016", RETURN, BROAD, stream.stream_query, "FAILED"),

@@ -182,6 +182,14 @@ static void query_does_not_wait_for_held_work(tbk_fixture_t* fx) {
   CHECK_OK(fx->event->event_synchronize(fx->self, event, &fx->error));
 }
 
+static void query_on_second_device_is_ok_only_after_every_kind_of_work(tbk_fixture_t* fx) {
+  order_on_second_device(fx, query_is_ok_only_after_every_kind_of_work);
+}
+
+static void query_on_second_device_does_not_wait_for_held_work(tbk_fixture_t* fx) {
+  order_on_second_device(fx, query_does_not_wait_for_held_work);
+}
+
 /* Nothing but event_query is called between recording and looking. */
 static void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
   tbk_stream_t* stream = fx_stream(fx);
@@ -258,6 +266,10 @@ static void synchronize_waits_for_large_work(tbk_fixture_t* fx) {
   run_host(fx, true, false);
 }
 
+static void synchronize_waits_on_second_device(tbk_fixture_t* fx) {
+  order_on_second_device(fx, synchronize_waits_for_every_kind_of_work);
+}
+
 static void synchronize_waits_as_long_as_it_takes(tbk_fixture_t* fx) {
   order_t* order = order_begin(fx, false);
   order_host_long(order, edge_event_synchronize);
@@ -300,14 +312,17 @@ static const tbk_case_t cases[] = {
     TBK_CASE("EVT-021", "event two_devices cross_device_wait", 0, wait_orders_work_across_devices),
     TBK_CASE("EVT-022", "event", 0, null_event_is_refused),
     TBK_CASE("EVT-023", "event", 0, query_is_ok_only_after_every_kind_of_work),
+    TBK_CASE("EVT-023", "event two_devices", 0, query_on_second_device_is_ok_only_after_every_kind_of_work),
     TBK_CASE("EVT-023", "event", 0, query_goes_by_the_latest_of_many_records),
     TBK_CASE("EVT-024", "event", 0, query_does_not_wait_for_held_work),
+    TBK_CASE("EVT-024", "event two_devices", 0, query_on_second_device_does_not_wait_for_held_work),
     TBK_CASE("EVT-025", "event", 0, asking_again_and_again_is_enough),
     TBK_CASE("EVT-025", "event", 0, asking_is_enough_after_not_ready),
     TBK_CASE("EVT-025", "event", 0, asking_reaches_what_the_event_waits_for),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_every_kind_of_work),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_work_behind_an_event),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_large_work),
+    TBK_CASE("EVT-026", "event two_devices", 0, synchronize_waits_on_second_device),
     TBK_CASE("EVT-026", "event", 0, synchronize_goes_by_the_latest_of_many_records),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_as_long_as_it_takes),
     TBK_CASE("EVT-027", "event elapsed", 0, elapsed_refuses_events_without_a_time),

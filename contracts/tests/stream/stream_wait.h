@@ -14,6 +14,8 @@ void query_is_ok_only_after_every_kind_of_work(tbk_fixture_t* fx);
 void query_is_ok_only_after_large_work(tbk_fixture_t* fx);
 void query_is_not_ready_while_a_stream_waits_for_an_event(tbk_fixture_t* fx);
 void query_does_not_wait_for_held_work(tbk_fixture_t* fx);
+void query_on_second_device_is_ok_only_after_every_kind_of_work(tbk_fixture_t* fx);
+void query_on_second_device_does_not_wait_for_held_work(tbk_fixture_t* fx);
 void asking_again_and_again_is_enough(tbk_fixture_t* fx);
 void asking_reaches_what_the_stream_waits_for(tbk_fixture_t* fx);
 void questions_do_not_wait(tbk_fixture_t* fx);

@@ -52,6 +52,15 @@ void query_does_not_wait_for_held_work(tbk_fixture_t* fx) {
   CHECK_ANSWER(TBK_OK, status);
 }
 
+void query_on_second_device_is_ok_only_after_every_kind_of_work(tbk_fixture_t* fx) {
+  order_on_second_device(fx, query_is_ok_only_after_every_kind_of_work);
+}
+
+/* What holds the stream is the last of its work, and running. */
+void query_on_second_device_does_not_wait_for_held_work(tbk_fixture_t* fx) {
+  order_on_second_device(fx, query_does_not_wait_for_held_work);
+}
+
 /* Nothing but stream_query is called between enqueuing and looking. */
 void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
   tbk_stream_t* stream = fx_stream(fx);
