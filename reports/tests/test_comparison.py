@@ -113,6 +113,25 @@ def test_a_run_without_a_verdict_is_an_error() -> None:
     assert "it was ended" in render_page(found)
 
 
+def test_the_headline_says_why_a_run_has_no_verdict() -> None:
+    """Of a run that nobody can trust it is not said that nothing is new."""
+    sound = judged(synthetic.passing(9))
+    torn = judged(
+        synthetic.passing(9), verdict="error", exit_code=6, problems=("it lacks a header",)
+    )
+    worse = judged(synthetic.failing(9), verdict="error", exit_code=6, problems=("it was cut",))
+    assert Comparison(sound, torn).headline == "No verdict on the run after: it lacks a header"
+    assert Comparison(torn, sound).headline == "No verdict on the run before: it lacks a header"
+    both = Comparison(torn, worse).headline
+    assert both.startswith(
+        "No verdict on the run before: it lacks a header; no verdict on the run after: it was cut; "
+    )
+    assert "new" in both
+    silent = judged(synthetic.passing(9), verdict="error", exit_code=6)
+    assert "does not say why" in Comparison(sound, silent).headline
+    assert "it lacks a header" in render_summary(Comparison(sound, torn)).splitlines()[0]
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -59,6 +59,11 @@ def _worst(tests: Iterable[Test]) -> dict[str, Test]:
     }
 
 
+def _reason(view: View) -> str:
+    """Returns why a run has no verdict."""
+    return view.problems[0] if view.problems else "it does not say why"
+
+
 class Comparison:
     """What there is to say of two judged runs, for all renderers."""
 
@@ -190,6 +195,19 @@ class Comparison:
 
     @property
     def headline(self) -> str:
+        """Returns what changed; first of all why a run has no verdict, where one has none."""
+        if not self.torn:
+            return self._changed_words or "Nothing is new, and nothing is lost"
+        untold = (
+            f"no verdict on the run {side}: {text.line(_reason(view), 130)}"
+            for side, view in self.sides
+            if view in self.torn
+        )
+        said = "; ".join([*untold, *filter(None, [self._changed_words])])
+        return said[0].upper() + said[1:]
+
+    @property
+    def _changed_words(self) -> str:
         new, lost = self.counts["new"], self.counts["lost"]
         said = []
         if new[0]:
@@ -198,7 +216,7 @@ class Comparison:
             said.append(f"{text.count_words(lost[1], 'test')} no longer tested")
         if self.counts["mended"][0]:
             said.append(f"{text.count_words(self.counts['mended'][0], 'cause')} mended")
-        return ", ".join(said) or "Nothing is new, and nothing is lost"
+        return ", ".join(said)
 
     @property
     def lead(self) -> str:
@@ -218,5 +236,5 @@ class Comparison:
         found = []
         for view in self.torn:
             named = text.line(", ".join(view.judged.sources), 200)
-            found.append(f"{named}: {view.problems[0] if view.problems else 'no verdict'}")
+            found.append(f"{named}: {_reason(view)}")
         return tuple(found)
