@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import synthetic
@@ -14,6 +16,9 @@ from tbk_reports.markdown import render_markdown
 from tbk_reports.model import Judged
 from tbk_reports.terminal import render_terminal
 from tbk_reports.view import View
+from tbk_reports.words import ENDINGS, FOUND_BESIDE
+
+RUNNER = Path(__file__).resolve().parents[2] / "harness" / "src"
 
 
 def _causes(*records: synthetic.Record) -> list[str]:
@@ -104,6 +109,29 @@ def test_what_is_found_after_the_test_is_not_told_as_its_clause() -> None:
     assert _causes(after) == [
         "Does not hold after the test: nothing is written behind an allocation"
     ]
+
+
+def test_what_the_suite_finds_by_itself_is_told_in_a_sentence() -> None:
+    """Without a check of a test there is no sentence of a clause; a name in the file is none."""
+    for cause, said in FOUND_BESIDE.items():
+        verdict = cause.partition("/")[0]
+        record = synthetic.case(0, verdict, cause=cause, phase="clean", expected="x")
+        (title,) = _causes({**record, "clause_text": ""})
+        assert title == said
+        assert cause not in title
+    declared = _causes(synthetic.case(0, "fail", cause="declared/stream"))
+    assert declared == ["stream is declared, and does not work as declared"]
+    many = synthetic.case(0, "crash", cause="crash/body/processes/in upload")
+    assert _causes(many) == ["Too many processes are started in upload"]
+
+
+def test_each_name_that_the_runner_gives_has_a_sentence() -> None:
+    """The names stand in the runner's sources: one that is new there must be told, too."""
+    sources = "".join(one.read_text("utf-8") for one in sorted(RUNNER.glob("*.c")))
+    named = set(re.findall(r'SAY\(\w+(?:->|\.)cause, "([a-z/-]+)"\)', sources))
+    ends = set(re.findall(r'cause, "(?:crash|hang)/%s/([a-z-]+)"', sources))
+    assert named == set(FOUND_BESIDE)
+    assert ends == set(ENDINGS)
 
 
 def test_a_required_capability_is_told_in_words() -> None:

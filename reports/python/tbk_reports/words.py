@@ -58,6 +58,7 @@ PHASE_WORDS = {
     "close": "while the device was closed",
     "exit": "while the process ended",
 }
+_DEATH_PHASES = {"none": "before the library was loaded", **PHASE_WORDS}
 GATE_WORDS = {
     "full": "a closed gate holds one stream; others go on",
     "one_queue": "a closed gate holds every stream of the device",
@@ -107,6 +108,21 @@ ENDINGS = {
     "stopped": "The process stops itself",
     "stopped-its-parent": "The parent of the process is stopped",
     "unkillable": "A hang that SIGKILL does not end",
+    "processes": "Too many processes are started",
+    "report-lost": "The report of the test is lost",
+}
+# What the suite finds without a check of a test, by its whole name.
+FOUND_BESIDE = {
+    "fail/writes-on-a-foreign-descriptor": "Writes to a file descriptor that is not its own",
+    "fail/changes-the-harness": "Changes the limits of a process that is not its own",
+    "fail/poisons-the-device": "Leaves the device unable to compute",
+    "poisoned": "The device no longer computed in the process of the test",
+    "unstable": "Another verdict when the same test is repeated",
+    "not-reached": "The run ended before the test",
+    "not-reached/after-hangs": "No end in the time that was left after other tests hung",
+    "suite-error/lost": "The run ended, and the test had no verdict",
+    "suite-error/no-check": "The test ended without a check",
+    "suite-error/no-process": "The test was given no process",
 }
 
 
@@ -174,7 +190,7 @@ def fingerprint(test: Test) -> str:
 
 def fingerprint_words(test: Test, clauses: int, subject: str = "") -> str:
     """tbk-run's fingerprints in words: crash/PHASE/SIGNAL, hang/PHASE, fail/FILE/CHECK/SEEN,
-    required/WORD."""
+    required/WORD, and those that have no parts."""
     kind, *rest = cause_of(test).split("/")
     if kind == "missing":
         verb = "is" if "::" in rest[0] else "are"
@@ -200,13 +216,23 @@ def _given_up_words(test: Test, subject: str) -> str:
     return f"{test.clause}{named}: no end in the time that was left; {said}"
 
 
-def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str], subject: str) -> str:
+def _words_beside(test: Test, kind: str, rest: list[str]) -> str:
+    """Returns what was found without a check of a test; empty where a check found it."""
     if kind == "required" and rest:
         return f"{rest[0]} is required, and the library does not declare it"
-    if kind in ("crash", "hang") and rest and rest[0] in PHASE_WORDS:
+    if kind == "declared" and rest:
+        return f"{rest[0]} is declared, and does not work as declared"
+    return FOUND_BESIDE.get(test.cause, "")
+
+
+def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str], subject: str) -> str:
+    said = _words_beside(test, kind, rest)
+    if said:
+        return said
+    if kind in ("crash", "hang") and rest and rest[0] in _DEATH_PHASES:
         how = rest[1] if len(rest) > 1 and not rest[1].startswith("in ") else ""
         said = ENDINGS.get(how) or ("Hang" if kind == "hang" else f"Crash ({how})")
-        called = rest[-1] if rest[-1].startswith("in ") else PHASE_WORDS[rest[0]]
+        called = rest[-1] if rest[-1].startswith("in ") else _DEATH_PHASES[rest[0]]
         return f"{said} {called}"
     if kind == "fail" and test.phase == "clean" and test.expected:
         return f"Does not hold after the test: {test.expected}"
