@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from tbk_reports import recorded
 from tbk_reports.litmus import is_litmus
 from tbk_reports.model import (
     EXIT_FINDINGS,
+    EXIT_INTERRUPTED,
     EXIT_PASS,
     EXIT_SUITE_ERROR,
     EXIT_USAGE,
@@ -24,13 +26,24 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import clean, line
 from tbk_reports.view import View
-from tbk_reports.words import check_words, seen_words, state_words
+from tbk_reports.words import check_words, fingerprint_words, seen_words, state_words
 
-from tbk_harness import debugger, litmus_runner, outcome, recorded_run, runner, steering, tsan
+from tbk_harness import (
+    debugger,
+    judge,
+    litmus_runner,
+    outcome,
+    recorded_run,
+    replays,
+    runner,
+    steering,
+    tsan,
+)
 from tbk_harness.folder import RESULTS
 from tbk_harness.judge import Known
 from tbk_harness.near import hint
 from tbk_harness.options import RUN
+from tbk_harness.replays import End
 from tbk_harness.selectors import names
 from tbk_harness.session import runner_or_stop
 
@@ -44,29 +57,49 @@ def replay_command(results: Path, tests: tuple[str, ...], *, every: bool, gdb: b
     """Run the first failure of each cause in RESULTS again; or the tests ID.
 
     Each has its own recorded command. An ID without parameters is all that failed of this test.
-    The exit code is 1 where something fails again, and 0 where nothing does; or it is that of gdb.
+    The exit code is 1 where something fails again, and 0 where all was run and nothing does. Where
+    a test could not be run, it says why: 4 bad library, 5 no device, and so on. Of a torn or
+    unfinished RESULTS it is never 0. With --gdb it is that of gdb.
     """
     found = outcome.read(results)
+    flaw = judge.flaw(found)
     if gdb:
+        if flaw[0]:
+            print(f"tbk: {line(_flaw_words(found, flaw[1]), 600)}", file=sys.stderr)
         debugger.start(_the_one(found.tests, tests))
     binary = runner_or_stop()
     failures = _chosen(found.tests, tests)
     chosen = failures if tests or every else _first_of_causes(found, failures)
     out = outcome.console()
-    again = 0
+    ends = _run_all(binary, chosen, out)
+    told = [replays.summary(ends, len(chosen))]
+    left = len(failures) - len(chosen)
+    if left:
+        told.append(f"{left} more of the same causes left out: --all runs them, too")
+    if flaw[0]:
+        told.append(_flaw_words(found, flaw[1]))
+    out.print(Text(line("; ".join(told), 600)))
+    raise SystemExit(replays.exit_code(ends) or flaw[0])
+
+
+def _flaw_words(found: ResultFile, why: str) -> str:
+    return f"{found.path} is not a whole run: {why}"
+
+
+def _run_all(binary: Path, chosen: Sequence[Test], out: Console) -> list[End]:
+    """Runs them one after the other, and none after an interruption."""
+    ends: list[End] = []
     for test in chosen:
         with steering.steered(test.replay) as told:
-            again += (
-                _fails_again(test, told, out) if is_litmus(test) else _runs(binary, test, told, out)
-            )
-    left = len(failures) - len(chosen)
-    more = f"; {left} more of the same causes left out: --all runs them, too" if left else ""
-    out.print(Text(f"{again} of {len(chosen)} fail again{more}"))
-    raise SystemExit(EXIT_FINDINGS if again else EXIT_PASS)
+            run = _hunts(test, told, out) if is_litmus(test) else _runs(binary, test, told, out)
+        ends.append(run)
+        if run.code == EXIT_INTERRUPTED:
+            break
+    return ends
 
 
-def _runs(binary: Path, test: Test, told: Sequence[str], out: Console) -> bool:
-    """Runs the recorded command, and tells what came of it; true unless it passes.
+def _runs(binary: Path, test: Test, told: Sequence[str], out: Console) -> End:
+    """Runs the recorded command, and tells what came of it.
 
     `told`: what `env` would be told, so that what is printed does the same in a shell.
     """
@@ -78,20 +111,21 @@ def _runs(binary: Path, test: Test, told: Sequence[str], out: Console) -> bool:
         output = Path(folder) / RESULTS
         ended = runner.run(run.arguments, output, environment=environment)
         seen = read_results(output).tests if output.exists() else ()
-    failing = [one for one in seen if one.failed] if seen else []
-    out.print(_told(test, seen, failing, ended))
-    return bool(failing) or not seen
+    end = replays.of_run(test, seen, ended.exit_code)
+    out.print(_told(test, end, seen, ended))
+    return end
 
 
 def _print_command(command: str, out: Console) -> None:
     out.print(Text(clean(command), style="dim"), soft_wrap=True)
 
 
-def _fails_again(test: Test, told: Sequence[str], out: Console) -> bool:
+def _hunts(test: Test, told: Sequence[str], out: Console) -> End:
     """Runs the program that a litmus finding was found by, and tells what came of it."""
     program, words = litmus_runner.runner(), litmus_runner.arguments_of(test.replay)
     if program is None:
-        outcome.stop(EXIT_SUITE_ERROR, litmus_runner.MISSING)
+        out.print(_not_run(test, litmus_runner.MISSING))
+        return End(code=EXIT_SUITE_ERROR)
     if words is None:
         outcome.stop(EXIT_USAGE, f"{test.id} has no replay command of tbk litmus")
     _print_command(steering.shown(told, ["tbk", "litmus", *words]), out)
@@ -101,12 +135,13 @@ def _fails_again(test: Test, told: Sequence[str], out: Console) -> bool:
         out.print(Text(f"{test.id}: fails again", style="bold red"))
         if hunted.printed:
             out.print(Text(hunted.printed), end="", soft_wrap=True)
-    elif hunted.code == EXIT_PASS:
-        told = "nothing found this time: it may take the programs before (tbk litmus runs them)"
-        out.print(Text(f"{test.id}: {told}", style="yellow"))
-    else:
-        out.print(Text(f"{test.id}: could not be run: {hunted.said}", style="bold red"))
-    return hunted.code != EXIT_PASS
+        return End(again=True)
+    if hunted.code == EXIT_PASS:
+        said = "nothing found this time: it may take the programs before (tbk litmus runs them)"
+        out.print(Text(f"{test.id}: {said}", style="yellow"))
+        return End()
+    out.print(_not_run(test, hunted.said))
+    return End(code=hunted.code)
 
 
 def _the_one(tests: Sequence[Test], wanted: Sequence[str]) -> Test:
@@ -174,14 +209,21 @@ def _environment(binary: Path, test: Test, run: recorded_run.Run) -> dict[str, s
         outcome.stop(EXIT_USAGE, str(error))
 
 
-def _told(test: Test, seen: Sequence[Test], failing: Sequence[Test], ended: runner.Ended) -> Text:
-    if not seen:
-        return Text(f"{test.id}: could not be run: {line(ended.said, 300)}", style="bold red")
+def _not_run(test: Test, why: str) -> Text:
+    why = line(why, 300) or "its runner does not say why"
+    return Text(f"{test.id}: could not be run: {why}", style="bold red")
+
+
+def _told(test: Test, end: End, seen: Sequence[Test], ended: runner.Ended) -> Text:
+    if end.code and not end.again:
+        return _not_run(test, ended.said or replays.reason(seen))
+    failing = [one for one in seen if one.failed]
     if not failing:
         verdicts = ", ".join(sorted({state_words(one.verdict) for one in seen}))
         return Text(f"{test.id}: {verdicts} this time", style="yellow")
-    first = failing[0]
-    same = "again" if first.cause == test.cause else f"differently (was {line(test.cause, 100)})"
+    first = replays.first(failing)
+    former = line(fingerprint_words(test, 1) or test.cause, 100)
+    same = "again" if first.cause == test.cause else f"differently (was: {former})"
     told = Text(f"{test.id}: {state_words(first.verdict)} {same}\n", style="bold red")
     said = (
         ("check", check_words(first)),

@@ -169,6 +169,16 @@ def _stated_error(results: ResultFile) -> tuple[int, str]:
     return known, str(footer.get("reason") or "")
 
 
+def flaw(results: ResultFile) -> tuple[int, str]:
+    """Returns why a file is not a whole run, whatever its tests say, with the exit code for that;
+    code 0 where it is one."""
+    code, reason = _stated_error(results)
+    if code == EXIT_PASS and results.problems:
+        code = EXIT_SUITE_ERROR
+    told = reason or next(iter(results.problems), "the run has no verdict")
+    return code, told if code else ""
+
+
 def _unexplained(results: ResultFile, failing: Sequence[Test]) -> list[str]:
     """Returns a failure that stands in the footer alone: a capability that is required, a device
     lost.
@@ -191,7 +201,8 @@ def _suite_errors(tests: Sequence[Test]) -> str:
 def judge(results: ResultFile, known: Known, today: datetime.date) -> Judged:
     """Judges one result file, or several that were merged. `today` decides what has expired."""
     waived = _apply(results, known, today)
-    code, reason = _stated_error(results)
+    code = flaw(results)[0]
+    reason = _stated_error(results)[1]
     problems = [*([reason] if reason else []), *results.problems, *waived.problems]
     failing = [test for test in waived.tests if test.failed]
     unexplained = _unexplained(results, failing)
@@ -200,7 +211,7 @@ def judge(results: ResultFile, known: Known, today: datetime.date) -> Judged:
     if errors:
         problems.append(_suite_errors(errors))
     # A finding stands, whatever other test was at fault itself.
-    if code == EXIT_PASS and (results.problems or (errors and len(errors) == len(failing))):
+    if code == EXIT_PASS and errors and len(errors) == len(failing):
         code = EXIT_SUITE_ERROR
     if code == EXIT_PASS and not waived.tests:
         code = EXIT_NOTHING_SELECTED

@@ -18,6 +18,10 @@ import synthetic
 
 REFUSED = {
     "usage.so": (2, "--jobs: 'x' is not a number"),
+    "absent.so": (5, "no device can be opened"),
+    "narrow.so": (3, "nothing selected"),
+    "broken.so": (6, "a limit is too small"),
+    "killed.so": (-9, ""),
     "silent.so": (8, "\x1b[31mthe disk is full"),
 }
 
@@ -47,6 +51,8 @@ def c_layer() -> int:
     refused = REFUSED.get(library)
     if refused is None and not mutant and not library.endswith(".so"):
         refused = (4, f"{words[0]}: no library")
+    if refused is not None and refused[0] < 0:
+        os.kill(os.getpid(), -refused[0])
     if refused is not None:
         print(f"tbk-run: {refused[1]}", file=sys.stderr)
         return refused[0]
