@@ -19,6 +19,7 @@ import synthetic
 REFUSED = {
     "usage.so": (2, "--jobs: 'x' is not a number"),
     "absent.so": (5, "no device can be opened"),
+    "text.so": (4, "is not a library that can be loaded"),
     "narrow.so": (3, "nothing selected"),
     "broken.so": (6, "a limit is too small"),
     "killed.so": (-9, ""),
@@ -55,6 +56,9 @@ def c_layer() -> int:
         os.kill(os.getpid(), -refused[0])
     if refused is not None:
         print(f"tbk-run: {refused[1]}", file=sys.stderr)
+        if library == "text.so" and output is not None:
+            foot = {"verdict": "error", "exit_code": refused[0], "reason": refused[1]}
+            synthetic.write(output, [], synthetic.header(60), foot)
         return refused[0]
     assert output is not None
     if library == "slow.so":

@@ -208,6 +208,24 @@ def test_diff_does_not_trust_a_torn_file(tbk: Tbk, tmp_path: Path) -> None:
     assert tbk("diff", "a.jsonl", "b.jsonl").returncode == 1
 
 
+def test_a_library_that_is_refused_is_a_result_with_a_page(tbk: Tbk, tmp_path: Path) -> None:
+    """docs/command-line.md, Mistakes: a path at which there is nothing touches nothing."""
+    folder = tmp_path / "tbk-report"
+    tbk("run", "good.so")
+    before = (folder / "results.jsonl").read_bytes()
+    ended = tbk("run", "missing")
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (4, "", 1)
+    assert (folder / "results.jsonl").read_bytes() == before
+    ended = tbk("run", "text.so")
+    assert (ended.returncode, ended.stderr) == (4, "")
+    assert "ERROR" in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "tbk-report/index.html"
+    assert (folder / "results.previous.jsonl").read_bytes() == before
+    assert b'"record":"test"' not in (folder / "results.jsonl").read_bytes().replace(b" ", b"")
+    ended = tbk("run", "text.so", "--quiet")
+    assert (ended.returncode, ended.stderr.count("\n")) == (4, 1)
+
+
 def test_replay_runs_the_failures_again(tbk: Tbk, tmp_path: Path) -> None:
     bad = [synthetic.case(4, "fail", replay="tbk-run bad.so --only memory/holds_for_one_byte_4")]
     synthetic.write(tmp_path / "r.jsonl", bad)
