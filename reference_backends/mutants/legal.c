@@ -52,12 +52,6 @@ PROPERTIES(legal_properties) {
   return status;
 }
 
-ASYNC_ALLOC(legal_async_alloc) {
-  const uint64_t unit = legal_of(self)->unit;
-  if (size_bytes <= UINT64_MAX - unit) size_bytes = (size_bytes + unit - 1) / unit * unit;
-  return ASYNC_ALLOC_INNER;
-}
-
 UPLOAD(legal_upload) {
   tbk_status_t status = UPLOAD_INNER;
   if (status == TBK_OK && stream != NULL && legal_of(self)->copies_block)
@@ -160,7 +154,6 @@ static void patch(wrap_t* wrap) {
   wrap->stream.stream_destroy = legal_stream_destroy;
   wrap->event.event_wait = legal_wait;
   wrap->callback.callback_enqueue = legal_callback;
-  wrap->async_memory.async_alloc = legal_async_alloc;
   legal_patch_allocations(wrap);
   legal_patch_kernels(wrap);
   legal_patch_early(wrap);
@@ -205,6 +198,8 @@ const mutant_t mutants_legal[] = {
     LEGAL("eight_streams", "streams=8,events=8", "no more than 8 streams and events of a device"),
     LEGAL("few_allocations", "allocations=32,streams=8,events=8",
           "no more than 32 allocations, 8 streams and 8 events of a device"),
+    LEGAL("few_allocations_lazy", "allocations=32,streams=8,events=8,policy=lazy",
+          "the same, where memory that is freed on a stream counts until somebody asks"),
     LEGAL("tells_early", "tells_early=1", "whatever enqueues tells of work that has failed before"),
     LEGAL("prepare_refuses", "prepare=1", "nothing is ever planned"),
     LEGAL("float32_alone", "dtypes=0x40", "a device of one dtype"),

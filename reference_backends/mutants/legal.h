@@ -62,8 +62,9 @@ typedef struct legal {
   bool refuses[LEGAL_REFUSES_COUNT];
   char only[48]; /* the one operator that is offered; empty: all */
   _Atomic(tbk_stream_t*) live[WRAP_DEVICES][LEGAL_STREAMS];
-  tbk_memory_t held[WRAP_DEVICES][LEGAL_ALLOCATIONS]; /* under the wrap's lock */
-  char rest[1024];                                    /* options for the reference */
+  /* Taken under the wrap's lock. */
+  _Atomic(tbk_memory_t) held[WRAP_DEVICES][LEGAL_ALLOCATIONS];
+  char rest[1024]; /* options for the reference */
 } legal_t;
 
 legal_t* legal_of(tbk_instance_t* self);
