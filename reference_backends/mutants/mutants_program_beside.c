@@ -116,6 +116,27 @@ LAUNCH(sorts_after_a_refusal_are_lost) {
   return status;
 }
 
+/* Structs of a host that is newer than the backend. */
+LAUNCH(scans_of_a_later_host_are_refused) {
+  if (*(const size_t*)arguments > sizeof(tbk_args_scan_t))
+    return wrap_fail(error, TBK_INVALID, "a struct of another size");
+  return LAUNCH_INNER;
+}
+PREPARE(products_of_a_later_host_are_not_planned) {
+  if (*(const size_t*)arguments > sizeof(tbk_args_matmul_t))
+    return wrap_fail(error, TBK_UNSUPPORTED, "a struct of another size");
+  return PREPARE_INNER;
+}
+/* Takes the word behind its own part for more flags. */
+LAUNCH(sorts_read_behind_their_arguments) {
+  generic_copy_t* c = generic_copy_of(KERNEL_NAME, arguments);
+  if (c == NULL || c->as.sort.struct_size == sizeof c->as.sort) return LAUNCH_INNER;
+  if (((const uint64_t*)arguments)[sizeof c->as.sort / sizeof(uint64_t)] != 0)
+    c->as.sort.flags ^= TBK_SORT_DESCENDING;
+  arguments = &c->as;
+  return LAUNCH_INNER;
+}
+
 /* On a hidden stream, which nothing is ordered after. */
 LAUNCH(generic_kernels_run_at_once) {
   if (is_generic(kernel) && stream != NULL) stream = side_stream(wrap_of(self), device);
@@ -153,6 +174,12 @@ const mutant_t mutants_program_beside[] = {
     ALL(launch_after_a_refusal_is_refused, "PRG-082", STATE, BROAD, "INVALID once more"),
     KERNEL_ROW(sorts_after_a_refusal_are_lost, "PRG-082", STATE, NARROW, TBK_NAME_sort, launch,
                "OK, and nothing done"),
+    KERNEL_ROW(scans_of_a_later_host_are_refused, "KRN-024", ABI, NARROW, TBK_NAME_scan, launch,
+               "INVALID for a larger struct"),
+    KERNEL_ROW(products_of_a_later_host_are_not_planned, "KRN-024", ABI, NARROW, TBK_NAME_matmul,
+               prepare, "UNSUPPORTED for a larger struct"),
+    KERNEL_ROW(sorts_read_behind_their_arguments, "KRN-024", EXTENT, NARROW, TBK_NAME_sort, launch,
+               "the word behind its own part counts"),
     ALL(generic_kernels_run_at_once, "PRG-083", ORDER, BROAD, "on a stream of their own"),
     KERNEL_ROW(scans_run_at_once, "PRG-083", ORDER, NARROW, TBK_NAME_scan, launch,
                "on a stream of their own"),

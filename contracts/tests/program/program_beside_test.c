@@ -307,6 +307,66 @@ static void launches_that_are_refused_leave_nothing(tbk_fixture_t* fx) {
   run_each(fx, &heap_space);
 }
 
+/* --------------------------------------------------------------------------------- later hosts -- */
+
+/* The arguments as a later host has them: its struct goes on, and what lies there is nothing that is known. */
+static generic_call_t lengthen(tbk_fixture_t* fx, const generic_call_t* call, size_t more) {
+  generic_call_t longer = *call;
+  const size_t own = *(const size_t*)call->wire;
+  longer.wire_bytes = own + more;
+  longer.wire = fx_zeros(fx, longer.wire_bytes);
+  memset(longer.wire, 0xdd, longer.wire_bytes);
+  memcpy(longer.wire, call->wire, own);
+  *(size_t*)longer.wire = longer.wire_bytes;
+  return longer;
+}
+
+static tbk_status_t prepare(tbk_fixture_t* fx, const generic_call_t* call, generic_plan_t* out) {
+  memset(out, 0, sizeof *out);
+  return call->kernel->prepare(fx->self, fx->device, call->kernel, call->wire, &out->plan,
+                               &out->workspace_bytes, &fx->error);
+}
+
+/* Planned for a struct of either length, and launched with one that is longer. */
+static void check_later_plan(tbk_fixture_t* fx, const generic_sample_t* sample, size_t more) {
+  generic_plan_t plain, plan;
+  const generic_call_t call = sample->call(generic_sample_make(fx, sample, 0));
+  call.describe(call.job);
+  call.blank(call.job);
+  const generic_call_t planned = lengthen(fx, &call, more);
+  const tbk_status_t status = prepare(fx, &call, &plain);
+  CHECK_EQUAL(status, prepare(fx, &planned, &plan));
+  call.kernel->plan_destroy(fx->self, plain.plan);
+  if (plan.plan == NULL || !room_fits(fx, plan.workspace_bytes)) return;
+  if (plan.workspace_bytes != 0) plan.workspace = fx_alloc(fx, plan.workspace_bytes);
+  call.describe(call.job);
+  const generic_call_t longer = lengthen(fx, &call, more);
+  CHECK_OK(generic_launch_plan(fx, &longer, &plan));
+  holds(fx, sample, call.job);
+  call.kernel->plan_destroy(fx->self, plan.plan);
+}
+
+/* By one member, and by many. */
+static void check_later_host(tbk_fixture_t* fx, const generic_sample_t* sample) {
+  static const size_t more[] = {sizeof(void*), 256};
+  for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
+    const size_t mark = room_mark(fx);
+    const generic_call_t call = sample->call(generic_sample_make(fx, sample, 0));
+    call.describe(call.job);
+    const generic_call_t longer = lengthen(fx, &call, more[i]);
+    CHECK_OK(generic_launch(fx, &longer, NULL));
+    holds(fx, sample, call.job);
+    if (operation_has_plans(call.kernel)) check_later_plan(fx, sample, more[i]);
+    room_release(fx, mark);
+  }
+}
+
+EACH_KERNEL(later_space, check_later_host);
+
+static void arguments_of_a_later_host_are_accepted(tbk_fixture_t* fx) {
+  run_each(fx, &later_space);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("PRG-080", "generic dtype:INT64 dtype:BOOL stream", 0,
              a_launch_beside_one_that_is_pending_is_whole),
@@ -322,6 +382,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-082", "generic dtype:INT64 dtype:BOOL", 0, a_launch_after_a_refusal_is_whole),
     TBK_CASE("ERR-001", "generic dtype:INT64 dtype:BOOL", 0,
              launches_that_are_refused_leave_nothing),
+    TBK_CASE("KRN-024", "generic dtype:INT64 dtype:BOOL", 0,
+             arguments_of_a_later_host_are_accepted),
     TBK_CASE("PRG-083", "generic dtype:INT64 dtype:BOOL stream", 0,
              a_launch_comes_after_what_its_stream_holds),
 };
