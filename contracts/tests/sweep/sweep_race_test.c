@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { RACERS = 4, RING = 12, LIVE_MOST = RACERS * RING, TURNS_MOST = 6000, CELL = 64 };
+enum { RACERS = 4, RING = 7, LIVE_MOST = RACERS * RING, TURNS_MOST = 6000, CELL = 64 };
 
 static const uint64_t race_ns = UINT64_C(350000000);
 
