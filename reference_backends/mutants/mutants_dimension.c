@@ -14,6 +14,7 @@
 
 #include "arguments.h"
 #include "calls.h"
+#include "generic_copy.h"
 
 enum { KB = 1024, MB = 1024 * KB, BEHIND = 400, GIVES_UP_MS = 200, CACHED = 4096 };
 
@@ -233,6 +234,19 @@ LAUNCH(mul_strides_of_16_bits) {
   }
   return LAUNCH_INNER;
 }
+/* A sum that is split into pieces of 65536. */
+LAUNCH(last_of_many_products_is_left_out) {
+  generic_copy_t* c = generic_copy_of(KERNEL_NAME, arguments);
+  if (c == NULL) return LAUNCH_INNER;
+  generic_view_t *a = &c->views[MATMUL_A], *b = &c->views[MATMUL_B];
+  const int32_t last = a->tensor.rank - 1;
+  if (a->sizes[last] > 65536) {
+    a->sizes[last]--;
+    b->sizes[last - 1]--;
+  }
+  arguments = &c->as;
+  return LAUNCH_INNER;
+}
 
 #define ROW_OF(name, clause, operation, note, ...) \
   { #name, clause, MUTANT, operation, NARROW, note, {__VA_ARGS__ }, 0, 0, 0, 0 }
@@ -293,5 +307,7 @@ const mutant_t mutants_dimension[] = {
     ROW(find_version_of_8_bits, "KRN-020", RETURN, NARROW, kernel.kernel_find, "257 is 1"),
     KERNEL_ROW(mul_strides_of_16_bits, "KRN-105", VALUE, NARROW, "mul.Tensor", launch,
                "strides from 32768 on"),
+    KERNEL_ROW(last_of_many_products_is_left_out, "PRG-034", EXTENT, NARROW, TBK_NAME_matmul,
+               launch, "above 65536"),
     ROW(elapsed_is_a_constant, "EVT-032", VALUE, BROAD, event.event_elapsed, "half a ms"),
     {0}};

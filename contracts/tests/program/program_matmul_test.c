@@ -10,6 +10,7 @@
 
 #include "dimensions.h"
 #include "matmul_job.h"
+#include "room.h"
 
 static matmul_job_t job;
 
@@ -288,6 +289,22 @@ static void without_k_sums_are_0(tbk_fixture_t* fx) {
   sweep_run_light(fx, &empty_space, products);
 }
 
+/* Few sums, of small whole numbers: exact in each order, so that one product among so many is missed. */
+static void long_sums_have_each_product(tbk_fixture_t* fx) {
+  static const struct {
+    int32_t dtype;
+    int64_t k;
+  } sums[] = {{TBK_FLOAT32, 4097}, {TBK_FLOAT32, 16385}, {TBK_FLOAT32, 65537},
+              {TBK_INT32, 4097},   {TBK_INT32, 16385},   {TBK_INT8, 4097}};
+  for (size_t i = 0; i < sizeof sums / sizeof *sums; ++i) {
+    const size_t mark = room_mark(fx);
+    const matmul_form_t form = {
+        .dtype = sums[i].dtype, .m = 2, .n = 2, .k = sums[i].k, .alpha = 1, .drawn = JOB_SMALL};
+    if (fx_has_dtype(fx, form.dtype)) MATMUL_RUN(fx, &job, &form);
+    room_release(fx, mark);
+  }
+}
+
 /* What stood in the output before is NaN: tensor_make has put it there. */
 static void without_c_nothing_is_added(tbk_fixture_t* fx) {
   sweep_run_light(fx, &nothing_space, products);
@@ -295,6 +312,7 @@ static void without_c_nothing_is_added(tbk_fixture_t* fx) {
 
 static const tbk_case_t cases[] = {
     TBK_CASE("PRG-034", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW, each_element_is_its_sum),
+    TBK_CASE("PRG-034", "op:tbk::matmul dtype:FLOAT32", 0, long_sums_have_each_product),
     TBK_CASE("PRG-035", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW,
              sums_have_the_error_of_k_additions),
     TBK_CASE("PRG-036", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW,
