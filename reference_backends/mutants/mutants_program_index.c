@@ -86,6 +86,10 @@ LAUNCH(last_place_is_not_written) {
 LAUNCH(last_of_hundreds_is_not_counted) {
   LAUNCH_CHANGED(if (c->arguments.mode > TBK_INDEX_WRITE && places_of(c) >= 700) forget_last(c));
 }
+LAUNCH(place_behind_a_block_is_not_counted) {
+  LAUNCH_CHANGED(if (c->arguments.mode > TBK_INDEX_WRITE && places_of(c) > 1 &&
+                     places_of(c) % 16384 == 1) forget_last(c));
+}
 LAUNCH(last_real_number_is_not_added) {
   LAUNCH_CHANGED(if (c->arguments.mode == TBK_INDEX_ADD && is_real(c)) forget_last(c));
 }
@@ -243,6 +247,7 @@ const mutant_t mutants_program_index[] = {
     INDEX_ROW(last_element_is_not_written, "PRG-023", EXTENT, NARROW, "off by one at the bound"),
     INDEX_ROW(accumulation_is_a_write, "PRG-024", VALUE, BROAD, "the others are lost"),
     INDEX_ROW(last_of_hundreds_is_not_counted, "PRG-024", EXTENT, NARROW, "from 700 on"),
+    INDEX_ROW(place_behind_a_block_is_not_counted, "PRG-024", EXTENT, NARROW, "of n * 16384 + 1"),
     INDEX_ROW(least_is_greatest_of_reals, "PRG-024", VALUE, NARROW, "of real numbers"),
     INDEX_ROW(last_real_number_is_not_added, "PRG-025", VALUE, NARROW, "a sum is one short"),
     INDEX_ROW(negative_indices_are_bad, "PRG-026", VALUE, BROAD, "the flag is not looked at"),

@@ -181,6 +181,12 @@ static tbk_status_t launch_short(tbk_instance_t* self, int32_t device, const tbk
 LAUNCH(last_element_is_forgotten) {
   return launch_short(self, device, kernel, arguments, stream, error, 1);
 }
+/* The only one of the last block. */
+LAUNCH(element_behind_a_block_is_forgotten) {
+  const tbk_args_reduce_t* a = sound(arguments);
+  if (a == NULL || inner_places(a) % 16384 != 1) return LAUNCH_INNER;
+  return launch_short(self, device, kernel, arguments, stream, error, 2);
+}
 LAUNCH(last_of_a_long_row_is_forgotten) {
   return launch_short(self, device, kernel, arguments, stream, error, 100000);
 }
@@ -223,6 +229,7 @@ const mutant_t mutants_program_reduce[] = {
     REDUCE_ROW(fourth_state_is_not_combined, "PRG-015", VALUE, NARROW, "three are enough for most"),
     REDUCE_ROW(last_element_is_forgotten, "PRG-016", EXTENT, BROAD, "one too few"),
     REDUCE_ROW(last_of_a_long_row_is_forgotten, "PRG-016", EXTENT, NARROW, "of 100000 and more"),
+    REDUCE_ROW(element_behind_a_block_is_forgotten, "PRG-016", EXTENT, NARROW, "of n * 16384 + 1"),
     REDUCE_ROW(nan_is_lost_where_it_comes_first, "PRG-017", VALUE, BROAD, "a > b ? a : b"),
     REDUCE_ROW(map_has_no_index, "PRG-018", VALUE, NARROW, "it is 0"),
     REDUCE_ROW(map_has_no_coordinates, "PRG-018", VALUE, NARROW, "they are 0"),

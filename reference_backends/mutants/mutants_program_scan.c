@@ -108,6 +108,9 @@ static void cut(copy_t* c, int64_t first, int64_t count) {
 LAUNCH(last_element_is_not_scanned) {
   LAUNCH_CHANGED(if (c->length > 0) cut(c, 0, c->length - 1));
 }
+LAUNCH(element_behind_a_block_is_not_scanned) {
+  LAUNCH_CHANGED(if (c->length > 1 && c->length % 16384 == 1) cut(c, 0, c->length - 1));
+}
 LAUNCH(last_of_a_long_segment_is_not_scanned) {
   LAUNCH_CHANGED(if (c->length > 60000) cut(c, 0, c->length - 1));
 }
@@ -235,6 +238,7 @@ LAUNCH(no_sets_of_a_scan_are_invalid) {
 const mutant_t mutants_program_scan[] = {
     SCAN_ROW(last_element_is_not_scanned, "PRG-065", EXTENT, BROAD, "one too few"),
     SCAN_ROW(last_of_a_long_segment_is_not_scanned, "PRG-065", EXTENT, NARROW, "above 60000"),
+    SCAN_ROW(element_behind_a_block_is_not_scanned, "PRG-065", EXTENT, NARROW, "of n * 16384 + 1"),
     SCAN_ROW(blocks_are_not_joined, "PRG-065", VALUE, NARROW, "of segments from 1000 on"),
     SCAN_ROW(sums_of_halves_are_rounded_at_once, "PRG-065", VALUE, NARROW,
              "in the dtype of the output"),

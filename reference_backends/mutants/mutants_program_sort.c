@@ -77,6 +77,9 @@ static void shorten(copy_t* c, int32_t dimension, int first, int64_t by) {
 LAUNCH(last_element_is_not_sorted) {
   LAUNCH_CHANGED(if (c->kept > 0) shorten(c, c->last, INPUT, 1));
 }
+LAUNCH(element_behind_a_block_is_not_sorted) {
+  LAUNCH_CHANGED(if (c->kept > 1 && c->length % 16384 == 1) shorten(c, c->last, INPUT, 1));
+}
 LAUNCH(last_segment_is_not_sorted) {
   LAUNCH_CHANGED(if (c->last > 0 && c->sizes[INPUT][0] > 2) shorten(c, 0, INPUT, 1));
 }
@@ -224,6 +227,7 @@ const mutant_t mutants_program_sort[] = {
     SORT_ROW(indices_alone_are_refused, "PRG-057", RETURN, NARROW, "argsort is not served"),
     SORT_ROW(stable_sorts_that_descend_are_refused, "PRG-057", RETURN, NARROW, "both flags"),
     SORT_ROW(last_element_is_not_sorted, "PRG-058", EXTENT, BROAD, "one too few"),
+    SORT_ROW(element_behind_a_block_is_not_sorted, "PRG-058", EXTENT, NARROW, "of n * 16384 + 1"),
     SORT_ROW(last_segment_is_not_sorted, "PRG-058", EXTENT, NARROW, "of three and more"),
     SORT_ROW(halves_of_long_segments_are_not_merged, "PRG-058", ORDER, NARROW, "from 2049 on"),
     SORT_ROW(sorts_in_place_are_refused, "PRG-058", RETURN, NARROW, "as if it overlapped"),

@@ -236,6 +236,28 @@ static void each_place_gets_what_its_indices_name(tbk_fixture_t* fx) {
   sweep_run(fx, &gather_space);
 }
 
+/* All places of a long space go to the three of a table: none is left out without a trace. */
+static void index_lengths(tbk_fixture_t* fx, int64_t mode, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const size_t mark = room_mark(fx);
+    index_form_t form = form_of(MANY);
+    form.mode = mode;
+    form.sizes[0] = sweep_lengths[i];
+    form.drawn = JOB_ANY;
+    INDEX_RUN(fx, &job, &form);
+    room_release(fx, mark);
+  }
+}
+
+static void spaces_that_end_beside_a_block_count_once(tbk_fixture_t* fx) {
+  index_lengths(fx, TBK_INDEX_ADD, SWEEP_FEW_LENGTHS);
+}
+
+static void all_spaces_that_end_beside_a_block_are_whole(tbk_fixture_t* fx) {
+  index_lengths(fx, TBK_INDEX_GATHER, SWEEP_ALL_LENGTHS);
+  index_lengths(fx, TBK_INDEX_ADD, SWEEP_ALL_LENGTHS);
+}
+
 static void each_place_is_written_where_its_indices_say(tbk_fixture_t* fx) {
   sweep_run(fx, &write_space);
 }
@@ -271,6 +293,10 @@ static const tbk_case_t cases[] = {
              each_place_is_written_where_its_indices_say),
     TBK_CASE("PRG-024", "op:tbk::index dtype:INT64 dtype:INT32", TBK_CASE_SLOW,
              each_place_counts_once),
+    TBK_CASE("PRG-024", "op:tbk::index dtype:INT64 dtype:INT32", 0,
+             spaces_that_end_beside_a_block_count_once),
+    TBK_CASE("PRG-024", "op:tbk::index dtype:INT64 dtype:INT32", TBK_CASE_THOROUGH,
+             all_spaces_that_end_beside_a_block_are_whole),
     TBK_CASE("PRG-025", "op:tbk::index dtype:INT64 dtype:INT32 dtype:FLOAT32", 0,
              sums_of_real_numbers_keep_their_bound),
     TBK_CASE("PRG-026", "op:tbk::index dtype:INT64 dtype:INT32", 0,

@@ -158,6 +158,7 @@ static void map_and_finish_know_their_place(tbk_fixture_t* fx) {
 static void run_row(tbk_fixture_t* fx, int id, int64_t outer, int64_t inner, size_t sets) {
   const tbk_reduction_t reduction = reduction_of_row(fx, &reduce_rows[id]);
   size_t mark = room_mark(fx);
+  inner = room_length(fx, outer, inner);
   job_form_t form = {.reduction = &reduction,
                      .rank = outer > 0 ? 1 : 0,
                      .sizes = &outer,
@@ -174,6 +175,18 @@ static void a_million_elements_are_combined(tbk_fixture_t* fx) {
   run_row(fx, REDUCE_SUM_INTEGERS, 0, 1000000, 1);
   run_row(fx, REDUCE_ORDERED, 0, 1000000, 1);
   run_row(fx, REDUCE_ARGUMENT, 3, 333331, 1);
+}
+
+static void rows_that_end_beside_a_block_are_whole(tbk_fixture_t* fx) {
+  for (size_t i = 0; i < SWEEP_FEW_LENGTHS; ++i)
+    run_row(fx, REDUCE_SUM_INTEGERS, 0, sweep_lengths[i], 1);
+}
+
+static void all_rows_that_end_beside_a_block_are_whole(tbk_fixture_t* fx) {
+  for (size_t i = 0; i < SWEEP_ALL_LENGTHS; ++i) {
+    run_row(fx, REDUCE_SUM_INTEGERS, 0, sweep_lengths[i], 1);
+    run_row(fx, REDUCE_ORDERED, 0, sweep_lengths[i], 1);
+  }
 }
 
 /* Many outputs of few elements, and the other way round. */
@@ -221,6 +234,10 @@ static const tbk_case_t cases[] = {
              each_element_counts_once),
     TBK_CASE("PRG-016", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
              a_million_elements_are_combined),
+    TBK_CASE("PRG-016", "op:tbk::reduce dtype:INT64 dtype:BOOL", 0,
+             rows_that_end_beside_a_block_are_whole),
+    TBK_CASE("PRG-016", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             all_rows_that_end_beside_a_block_are_whole),
     TBK_CASE("PRG-016", "op:tbk::reduce dtype:INT64 dtype:BOOL", 0, many_outputs_are_made),
     TBK_CASE("PRG-017", "op:tbk::reduce dtype:INT64 dtype:BOOL dtype:FLOAT32", 0,
              a_nan_is_not_lost),

@@ -145,7 +145,7 @@ static void an_output_may_be_an_input(tbk_fixture_t* fx) {
 
 static void run_row(tbk_fixture_t* fx, int id, uint64_t flags, int64_t outer, int64_t length) {
   const tbk_reduction_t reduction = reduction_of_row(fx, &scan_rows[id]);
-  const int64_t sizes[2] = {outer, length};
+  const int64_t sizes[2] = {outer, room_length(fx, outer, length)};
   size_t mark = room_mark(fx);
   job_form_t form = {.reduction = &reduction,
                      .scans = true,
@@ -165,6 +165,17 @@ static void long_segments_are_whole(tbk_fixture_t* fx) {
     run_row(fx, SCAN_ORDERED, flags, 3, 16667);
     run_row(fx, SCAN_ORDERED, flags, 7001, 3);
   }
+}
+
+static void segments_that_end_beside_a_block_are_whole(tbk_fixture_t* fx) {
+  for (size_t i = 0; i < SWEEP_FEW_LENGTHS; ++i)
+    run_row(fx, SCAN_SUM_INTEGERS, i % 2, 1, sweep_lengths[i]);
+}
+
+static void all_segments_that_end_beside_a_block_are_whole(tbk_fixture_t* fx) {
+  for (uint64_t flags = 0; flags <= TBK_SCAN_REVERSE; ++flags)
+    for (size_t i = 0; i < SWEEP_ALL_LENGTHS; ++i)
+      run_row(fx, SCAN_ORDERED, flags, 1, sweep_lengths[i]);
 }
 
 /* Sums that the dtype of the output cannot count by ones. */
@@ -291,6 +302,9 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-065", "op:tbk::scan dtype:INT64 dtype:BOOL", TBK_CASE_SLOW,
              each_place_has_all_before_it),
     TBK_CASE("PRG-065", "op:tbk::scan dtype:INT64", TBK_CASE_SLOW, long_segments_are_whole),
+    TBK_CASE("PRG-065", "op:tbk::scan dtype:INT64", 0, segments_that_end_beside_a_block_are_whole),
+    TBK_CASE("PRG-065", "op:tbk::scan dtype:INT64", TBK_CASE_THOROUGH,
+             all_segments_that_end_beside_a_block_are_whole),
     TBK_CASE("PRG-065", "op:tbk::scan dtype:FLOAT16 dtype:FLOAT32", 0, halves_are_rounded_once),
     TBK_CASE("PRG-065", "op:tbk::scan dtype:INT64", 0, every_short_length_is_whole),
     TBK_CASE("PRG-066", "op:tbk::scan dtype:INT64 dtype:BOOL", 0,

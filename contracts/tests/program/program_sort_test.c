@@ -168,6 +168,23 @@ static void long_segments_are_put_in_order(tbk_fixture_t* fx) {
   }
 }
 
+static void sort_lengths(tbk_fixture_t* fx, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    run_form(fx, &(sort_form_t){.dtype = TBK_INT64,
+                                .rank = 1,
+                                .sizes = {sweep_lengths[i]},
+                                .flags = TBK_SORT_STABLE,
+                                .draw = i % 2 == 0 ? SORT_ANY : SORT_FEW});
+}
+
+static void segments_that_end_beside_a_block_are_put_in_order(tbk_fixture_t* fx) {
+  sort_lengths(fx, SWEEP_FEW_LENGTHS);
+}
+
+static void all_segments_that_end_beside_a_block_are_put_in_order(tbk_fixture_t* fx) {
+  sort_lengths(fx, SWEEP_ALL_LENGTHS);
+}
+
 static void the_first_of_long_segments_are_kept(tbk_fixture_t* fx) {
   for (uint64_t flags = 0; flags <= (TBK_SORT_DESCENDING | TBK_SORT_STABLE); ++flags)
     for (int64_t kept = 1; kept < 20000; kept = kept * 26 + 7)
@@ -304,6 +321,10 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-058", "op:tbk::sort dtype:INT64", TBK_CASE_SLOW, each_segment_is_put_in_order),
     TBK_CASE("PRG-058", "op:tbk::sort dtype:INT64", 0, every_short_length_is_put_in_order),
     TBK_CASE("PRG-058", "op:tbk::sort dtype:INT64", TBK_CASE_SLOW, long_segments_are_put_in_order),
+    TBK_CASE("PRG-058", "op:tbk::sort dtype:INT64", 0,
+             segments_that_end_beside_a_block_are_put_in_order),
+    TBK_CASE("PRG-058", "op:tbk::sort dtype:INT64", TBK_CASE_THOROUGH,
+             all_segments_that_end_beside_a_block_are_put_in_order),
     TBK_CASE("PRG-058", "op:tbk::sort dtype:INT64", 0, values_may_be_the_input),
     TBK_CASE("PRG-059", "op:tbk::sort dtype:INT64 dtype:FLOAT32", 0,
              nan_comes_last_and_zeros_are_equal),

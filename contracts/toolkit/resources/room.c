@@ -34,6 +34,12 @@ uint64_t room_cell(const tbk_fixture_t* fx, uint64_t bytes, uint64_t count) {
   return bytes;
 }
 
+int64_t room_length(const tbk_fixture_t* fx, int64_t rows, int64_t length) {
+  while (length > 1 && !room_fits(fx, 8 * (uint64_t)(length * (rows > 0 ? rows : 1))))
+    length /= 2;
+  return length;
+}
+
 size_t room_mark(const tbk_fixture_t* fx) {
   return fx->resources->memory.count;
 }

@@ -25,6 +25,9 @@ bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes);
 /* `bytes`, halved until so many of them fit in one allocation. */
 uint64_t room_cell(const tbk_fixture_t* fx, uint64_t bytes, uint64_t count);
 
+/* `length`, halved until so many rows of elements of 8 bytes fit in one allocation; 0 rows are one. */
+int64_t room_length(const tbk_fixture_t* fx, int64_t rows, int64_t length);
+
 /* Gives back the device memory that was made since `room_mark`, once no work uses it any more. */
 size_t room_mark(const tbk_fixture_t* fx);
 void room_release(tbk_fixture_t* fx, size_t mark);

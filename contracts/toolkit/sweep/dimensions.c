@@ -15,6 +15,10 @@ enum { SCRATCH_WORKS = 512, CHURN = 100 };
 #define K UINT64_C(1024)
 #define M (1024 * K)
 
+const int64_t sweep_lengths[SWEEP_ALL_LENGTHS] = {8191,  8192,  8193,   16383,  16384,
+                                                  16385, 32769, 65537,  32767,  32768,
+                                                  65535, 65536, 131071, 131072, 131073};
+
 SWEEP_SHARED_DIMENSION(sweep_size, "size", {"1", 1}, {"3", 3}, {"64", 64}, {"511", 511},
                        {"4K", 4 * K}, {"4K+1", 4 * K + 1}, {"64K-1", 64 * K - 1}, {"64K", 64 * K},
                        {"64K+1", 64 * K + 1}, {"256K+3", 256 * K + 3}, {"1M-1", M - 1},
