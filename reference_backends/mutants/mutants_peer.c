@@ -97,6 +97,11 @@ PEER_COPY(peer_copy_on_any_stream) {
   if (stream != NULL && note_of_stream(wrap, stream)->device != source_device) stream = NULL;
   return PEER_COPY_INNER;
 }
+/* Of nothing, before anything is looked at. */
+PEER_COPY(peer_copy_of_nothing_on_any_stream) {
+  if (size_bytes == 0) stream = NULL;
+  return PEER_COPY_INNER;
+}
 PEER_COPY(peer_copy_on_destination_stream) {
   wrap_t* wrap = wrap_of(self);
   if (stream != NULL && source_device != destination_device &&
@@ -147,6 +152,8 @@ const mutant_t mutants_peer[] = {
     ROW(peer_copy_large_stops_short, "PER-006", EXTENT, NARROW, peer.peer_copy, "at 64 KiB"),
     PEER(peer_copy_on_any_stream, "PER-007", RETURN, BROAD, peer_copy,
          "runs at once where the stream is another device's", NULL, notes_install),
+    ROW(peer_copy_of_nothing_on_any_stream, "PER-007", RETURN, NARROW, peer.peer_copy,
+        "OK for size 0"),
     PEER(peer_copy_on_destination_stream, "PER-007", RETURN, NARROW, peer_copy,
          "OK, no effect, on a stream of the destination's device", NULL, notes_install),
     {0}};

@@ -112,16 +112,25 @@ static bool has_argument(const call_row_t* row, const refusal_t* refusal) {
          is_function(row, "prepare");
 }
 
+/* Off the granularity. */
+static bool is_odd(const refusal_t* refusal) {
+  return strstr(refusal->name, ":odd") != NULL && refusal->spoil != SPOIL_generator_offset;
+}
+
 bool refusal_concerns(const tbk_fixture_t* fx, const every_call_t* on, const call_row_t* row,
                       const refusal_t* refusal) {
   const bool sizes = refusal->spoil == SPOIL_size_bytes;
+  /* Nothing to do: which comes first is said of copies between devices alone. */
+  if (on->bytes == 0 && !refusal_is_of(row, "peer") &&
+      (is_odd(refusal) || refusal->wrong == OF_OTHER))
+    return false;
   if (!row->fallible || !has_argument(row, refusal) || !row->offered(fx, on)) return false;
   if (refusal->spoil == SPOIL_device) return checks_device(row);
   if (refusal->wrong == OF_OTHER && refusal->expected == TBK_INVALID) return checks_owner(fx, row);
   if (refusal->spoil == SPOIL_stream) return !call_is(row, "null_stream");
   if (sizes && refusal->expected == TBK_OUT_OF_MEMORY)
     return call_has(row, "out_memory") || call_has(row, "out_pointer");
-  if (strstr(refusal->name, ":odd") != NULL && refusal->spoil != SPOIL_generator_offset)
+  if (is_odd(refusal))
     return (refusal_is_of(row, "core") || refusal_is_of(row, "peer")) &&
            strstr(row->parameters, "offset") != NULL;
   return true;
@@ -129,13 +138,9 @@ bool refusal_concerns(const tbk_fixture_t* fx, const every_call_t* on, const cal
 
 bool refusal_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   const refusal_t* refusal = refusal_of(one);
-  bool odd = strstr(refusal->name, ":odd") != NULL && refusal->spoil != SPOIL_generator_offset;
   bool events =
       refusal->spoil == SPOIL_start || refusal->spoil == SPOIL_end || refusal->spoil == SPOIL_event;
-  if (odd && fx->properties.copy_granularity == 1) return false;
-  /* Nothing to do: which comes first is not said. */
-  bool nothing = sweep_get(one, &refusal_bytes) == 1;
-  if (nothing && (odd || refusal->wrong == OF_OTHER)) return false;
+  if (is_odd(refusal) && fx->properties.copy_granularity == 1) return false;
   /* Eight streams are promised. */
   if (sweep_get(one, &sweep_stream) == SWEEP_STREAM_SIXTH &&
       sweep_get(one, &sweep_state) == SWEEP_BUSY)
