@@ -28,6 +28,7 @@ typedef enum code_lanes {
 typedef struct code_step {
   cpu_loop_t loop; /* NULL: `opcode` is one that the frame computes itself */
   bool stays;      /* a load that a loop reads once, where it lies: it need not be moved */
+  bool owns;       /* its buffer, which no other step writes */
   uint16_t opcode;
   uint16_t dtype;
   uint16_t takes; /* dtype of the last operand */

@@ -85,13 +85,13 @@ static void find_stays(compiler_t* compiler) {
   }
 }
 
-static int32_t take_buffer(compiler_t* compiler, bool uniform) {
-  if (!uniform && compiler->idle_count) return compiler->idle[--compiler->idle_count];
+static int32_t take_buffer(compiler_t* compiler, bool owns) {
+  if (!owns && compiler->idle_count) return compiler->idle[--compiler->idle_count];
   return (int32_t)compiler->code->buffer_count++;
 }
 
-/* Buffers of parameters are the caller's, those of uniform values are filled once, and those of loads that stay are
- * not written by others. */
+/* Buffers of parameters are the caller's, those of uniform values are filled once, and those of loads that stay once a
+ * row, perhaps. */
 static void give_buffers(compiler_t* compiler, size_t i) {
   const uint32_t* operands = operands_of(compiler, i);
   for (size_t k = 0; k < compiler->program->instructions[i].operand_count; k++) {
@@ -132,7 +132,8 @@ static void add_step(compiler_t* compiler, size_t i) {
   }
   find_place(compiler->code, step);
   compiler->values[i].step = (int32_t)compiler->code->step_count - 1;
-  step->out = take_buffer(compiler, compiler->values[i].uniform);
+  step->owns = compiler->values[i].uniform || compiler->values[i].stays;
+  step->out = take_buffer(compiler, step->owns);
   compiler->values[i].buffer = step->out;
   step->stays = compiler->values[i].stays;
   step->loop = loop_of(compiler, i);

@@ -25,10 +25,10 @@ static bool lies_together(const strip_t* strip, size_t i) {
          strip->count % CPU_LANE_STEP == 0;
 }
 
-/* What is one element all along a row fills its buffer once, where no other step writes that. */
+/* What is one element all along a row fills its buffer once, if that is its own. */
 static void load(const frame_t* frame, const code_step_t* step, const strip_t* strip) {
   const size_t i = strip->output_count + step->slot;
-  if (step->stays && !strip->is_first && strip->accesses[i].strides[strip->along] == 0) return;
+  if (step->owns && !strip->is_first && strip->accesses[i].strides[strip->along] == 0) return;
   char* place = step->stays && lies_together(strip, i) ? strip->places[i] : NULL;
   frame->loaded[step->out] = place;
   if (!place)

@@ -139,6 +139,41 @@ static void long_rows_have_several_results(void) {
   session_close(&session);
 }
 
+/* What is one number all along a row is kept while what was computed before it takes buffers again and again. */
+static void long_rows_keep_their_numbers(void) {
+  enum { INPUTS = 5 };
+  session_t session = session_open("");
+  tbk_program_t* program = session_program(
+      "program 1\ninput 0 INT32\ninput 1 INT32\ninput 2 INT32\ninput 3 INT32\ninput 4 INT32\n"
+      "v0 = LOAD INT32 slot 0\nv1 = LOAD INT32 slot 1\nv2 = MUL INT32 v0 v1\n"
+      "v3 = LOAD INT32 slot 2\nv4 = ADD INT32 v2 v3\nv5 = MUL INT32 v4 v4\n"
+      "v6 = LOAD INT32 slot 3\nv7 = SUB INT32 v5 v6\nv8 = MUL INT32 v7 v7\n"
+      "v9 = LOAD INT32 slot 4\nv10 = XOR INT32 v8 v9\nresult 0 v10\n");
+  const int64_t sizes[] = {3, 1000}, row[] = {1, 0};
+  session_tensor_t out = session_tensor(&session, TBK_INT32, 2, sizes, NULL, 1), in[INPUTS];
+  session_tensor_t* ins[INPUTS + 1] = {NULL};
+  for (int k = 0; k < INPUTS; k++) {
+    in[k] = session_tensor(&session, TBK_INT32, 2, sizes, k ? row : NULL, 2 + (uint64_t)k);
+    ins[k] = &in[k];
+  }
+  CU_ASSERT_EQUAL(
+      session_pointwise(&session, program, (session_tensor_t*[]){&out, NULL}, ins, NULL), TBK_OK);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < session_count(&out); i++) {
+    uint32_t n[INPUTS];
+    for (int k = 0; k < INPUTS; k++)
+      n[k] = *(uint32_t*)session_element(&in[k], i);
+    const uint32_t sum = n[0] * n[1] + n[2], less = sum * sum - n[3];
+    wrong += *(uint32_t*)session_element(&out, i) != ((less * less) ^ n[4]);
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+  free(program);
+  session_free(&session, &out);
+  for (int k = 0; k < INPUTS; k++)
+    session_free(&session, &in[k]);
+  session_close(&session);
+}
+
 static void coordinates_and_positions_are_of_the_space(void) {
   session_t session = session_open("");
   tbk_program_t* program = session_program(
@@ -329,6 +364,7 @@ const CU_TestInfo cpu_pointwise_tests[] = {
     {"layouts_are_walked_alike", layouts_are_walked_alike},
     {"nothing_else_is_written", nothing_else_is_written},
     {"long_rows_have_several_results", long_rows_have_several_results},
+    {"long_rows_keep_their_numbers", long_rows_keep_their_numbers},
     {"coordinates_and_positions_are_of_the_space", coordinates_and_positions_are_of_the_space},
     {"indices_keep_to_their_bounds", indices_keep_to_their_bounds},
     {"random_words_are_philox", random_words_are_philox},
