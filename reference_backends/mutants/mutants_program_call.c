@@ -144,6 +144,29 @@ static tbk_status_t launch_contiguous(tbk_instance_t* self, int32_t device,
   arguments = &changed;
   return LAUNCH_INNER;
 }
+/* Of long rows, operands that are one number all along a row have that of the first row in all of them. */
+LAUNCH(numbers_of_long_rows_are_kept) {
+  enum { LONG = 256 };
+  static const int64_t still[TBK_PROGRAM_MOST_RANK];
+  const tbk_args_pointwise_t* a = pointwise_arguments(arguments);
+  tbk_tensor_t copies[TBK_PROGRAM_MOST_INPUTS];
+  const tbk_tensor_t* inputs[TBK_PROGRAM_MOST_INPUTS];
+  if (a == NULL || a->set_count != 1) return LAUNCH_INNER;
+  tbk_operand_set_t set = *a->sets[0];
+  const tbk_operand_set_t* sets[1] = {&set};
+  tbk_args_pointwise_t changed = *a;
+  for (size_t i = 0; i < a->program->input_count; ++i) {
+    copies[i] = *set.inputs[i];
+    inputs[i] = &copies[i];
+    const int32_t last = copies[i].rank - 1;
+    if (last > 0 && copies[i].sizes[last] > LONG && copies[i].strides[last] == 0)
+      copies[i].strides = still;
+  }
+  set.inputs = inputs;
+  changed.sets = sets;
+  arguments = &changed;
+  return LAUNCH_INNER;
+}
 LAUNCH(strides_of_the_first_input_are_ignored) {
   return launch_contiguous(self, device, kernel, arguments, stream, error, 1);
 }
@@ -204,6 +227,8 @@ const mutant_t mutants_program_call[] = {
                   "the others stay as they were"),
     POINTWISE_ROW(the_last_of_many_sets_is_forgotten, "PRG-008", EXTENT, NARROW, "from four on"),
     POINTWISE_ROW(no_sets_are_invalid, "PRG-008", RETURN, NARROW, "an empty list is refused"),
+    POINTWISE_ROW(numbers_of_long_rows_are_kept, "PRG-009", VALUE, NARROW,
+                  "rows of more than 256 elements share those of the first row"),
     POINTWISE_ROW(strides_of_the_first_input_are_ignored, "PRG-009", VALUE, BROAD,
                   "read as contiguous"),
     POINTWISE_ROW(strides_are_ignored_from_rank_4_on, "PRG-009", VALUE, NARROW,

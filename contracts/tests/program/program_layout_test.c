@@ -16,6 +16,9 @@ SWEEP_DIMENSION(shape_axis, "shape", {"scalar", 0}, {"1", 1}, {"7", 2}, {"0", 3}
                 {"1000", 10}, {"65x17", 11}, {"3x3x3", 12}, {"rank6", 13});
 /* Of equal sizes beside each other: strides that change places are seen. */
 SWEEP_DIMENSION(square_axis, "square", {"3x3x3", 12}, {"rank6", 13});
+/* Rows that are cut into pieces, perhaps. */
+SWEEP_DIMENSION(long_axis, "long", {"3x777", 14}, {"2x5x300", 15}, {"700x3", 16});
+SWEEP_DIMENSION(others_axis, "others", {"alike", 0}, {"plain", 1});
 SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
                 {"broadcast", TENSOR_BROADCAST}, {"middle", TENSOR_BROADCAST_MIDDLE},
@@ -54,11 +57,15 @@ static const shape_t shapes[] = {
     {2, {65, 17}},
     {3, {3, 3, 3}},
     {6, {2, 3, 3, 2, 2, 1}},
+    {2, {3, 777}},
+    {3, {2, 5, 300}},
+    {2, {700, 3}},
 };
 
-/* A space has one of the two dimensions. */
+/* A space has one of the three dimensions. */
 static const shape_t* shape_of(const sweep_case_t* one) {
-  return &shapes[sweep_get(one, &shape_axis) + sweep_get(one, &square_axis)];
+  return &shapes[sweep_get(one, &shape_axis) + sweep_get(one, &square_axis) +
+                 sweep_get(one, &long_axis)];
 }
 
 static job_form_t form_of(const sweep_case_t* one, const tbk_program_t* program) {
@@ -67,6 +74,7 @@ static job_form_t form_of(const sweep_case_t* one, const tbk_program_t* program)
                       .rank = shape->rank,
                       .sizes = shape->sizes,
                       .input = (tensor_layout_t)sweep_get(one, &input_axis),
+                      .others_plain = sweep_get(one, &others_axis) == 1,
                       .output = (tensor_layout_t)sweep_get(one, &output_axis),
                       .sets = (size_t)sweep_get(one, &sets_axis),
                       .alias = (int)sweep_get(one, &alias_axis),
@@ -143,6 +151,26 @@ static void any_layout_and_shape_is_right(tbk_fixture_t* fx) {
   sweep_run(fx, &plain_space);
 }
 
+/* Several operands, each read when something was computed of those before it. */
+static void run_long(tbk_fixture_t* fx, sweep_case_t* one) {
+  job_form_t form = form_of(
+      one, job_program(fx,
+                       "program 1\ninput 0 INT64\ninput 1 INT64\ninput 2 INT64\n"
+                       "input 3 INT64\ninput 4 INT64\nv0 = LOAD INT64 slot 0\n"
+                       "v1 = LOAD INT64 slot 1\nv2 = MUL INT64 v0 v1\nv3 = LOAD INT64 slot 2\n"
+                       "v4 = ADD INT64 v2 v3\nv5 = MUL INT64 v4 v4\nv6 = LOAD INT64 slot 3\n"
+                       "v7 = SUB INT64 v5 v6\nv8 = MUL INT64 v7 v7\nv9 = LOAD INT64 slot 4\n"
+                       "v10 = XOR INT64 v8 v9\nresult 0 v10\n"));
+  JOB_RUN(fx, &job, &form);
+}
+
+static const sweep_space_t long_space = {
+    {&long_axis, &input_axis, &others_axis, &output_axis, &how_axis}, fits, run_long, 0};
+
+static void long_rows_are_whole_in_any_layout(tbk_fixture_t* fx) {
+  sweep_run(fx, &long_space);
+}
+
 static const char numbered[] =
     "program 1\ninput 0 INT64\nnumber 0 INT64\nnumber 1 BOOL\nv0 = LOAD INT64 slot 0\n"
     "v1 = NUMBER INT64 slot 0\nv2 = NUMBER BOOL slot 1\nv3 = XOR INT64 v0 v1\n"
@@ -183,6 +211,8 @@ static const tbk_case_t cases[] = {
              any_layout_and_shape_is_right),
     TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0,
              dimensions_of_one_size_stay_apart),
+    TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64", TBK_CASE_SLOW,
+             long_rows_are_whole_in_any_layout),
     TBK_CASE("PRG-010", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0, an_output_may_be_an_input),
     TBK_CASE("PRG-012", "op:tbk::pointwise dtype:INT64 dtype:BOOL", TBK_CASE_SLOW,
              a_drawn_program_gives_what_its_instructions_give),

@@ -107,7 +107,7 @@ static void make_input(tbk_fixture_t* fx, const job_form_t* form, job_set_t* set
   static const int64_t some[TENSOR_RANK] = {5, 3, 2, 2, 1, 2, 1, 2};
   const int64_t* indexed_sizes = form->indexed_sizes != NULL ? form->indexed_sizes : some;
   bool indexed = input->kind == TBK_INPUT_INDEXED;
-  tensor_layout_t layout = form->input;
+  tensor_layout_t layout = form->others_plain && index % 2 == 0 ? TENSOR_PLAIN : form->input;
   if (indexed && layout == TENSOR_BROADCAST) layout = TENSOR_GAPS;
   tensor_make(fx, &set->inputs[index], input->dtype, indexed ? input->rank : rank,
               indexed ? indexed_sizes : set->sizes, layout);

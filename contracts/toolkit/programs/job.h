@@ -40,6 +40,7 @@ typedef struct job_form {
   const int64_t* inner_sizes;
   const int64_t* indexed_sizes; /* of the inputs that have an index; NULL: small ones */
   tensor_layout_t input, output;
+  bool others_plain; /* every other input, from the first on, is plain */
   int alias; /* 0, or 1 + the output that is an aligned input of its dtype, where there is one */
   int64_t index_bits;
   job_how_t how;
