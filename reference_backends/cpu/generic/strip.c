@@ -25,7 +25,7 @@ static bool lies_together(const strip_t* strip, size_t i) {
          strip->count % CPU_LANE_STEP == 0;
 }
 
-/* What is one element all along a row fills its buffer once, if that is its own. */
+/* Fills a buffer with what is one element all along a row once, where no other step writes that buffer. */
 static void load(const frame_t* frame, const code_step_t* step, const strip_t* strip) {
   const size_t i = strip->output_count + step->slot;
   if (step->owns && !strip->is_first && strip->accesses[i].strides[strip->along] == 0) return;
