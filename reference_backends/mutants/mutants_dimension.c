@@ -234,18 +234,16 @@ LAUNCH(mul_strides_of_16_bits) {
   }
   return LAUNCH_INNER;
 }
-/* A sum that is split into pieces of 65536. */
-LAUNCH(last_of_many_products_is_left_out) {
-  generic_copy_t* c = generic_copy_of(KERNEL_NAME, arguments);
-  if (c == NULL) return LAUNCH_INNER;
+/* As of a sum that is split into pieces of 65536. */
+static void leave_last_product_out(generic_copy_t* c) {
   generic_view_t *a = &c->views[MATMUL_A], *b = &c->views[MATMUL_B];
-  const int32_t last = a->tensor.rank - 1;
-  if (a->sizes[last] > 65536) {
-    a->sizes[last]--;
-    b->sizes[last - 1]--;
-  }
-  arguments = &c->as;
-  return LAUNCH_INNER;
+  const int32_t last = generic_last(a);
+  if (a->sizes[last] <= 65536) return;
+  a->sizes[last]--;
+  b->sizes[last - 1]--;
+}
+LAUNCH(last_of_many_products_is_left_out) {
+  GENERIC_CHANGED(leave_last_product_out(c));
 }
 
 #define ROW_OF(name, clause, operation, note, ...) \

@@ -11,6 +11,7 @@
 
 #include "arguments.h"
 #include "calls.h"
+#include "generic_copy.h"
 
 /* ----------------------------------------------------------------------------- what is refused --- */
 
@@ -119,6 +120,20 @@ LAUNCH(no_sets_are_invalid) {
 
 /* ------------------------------------------------------------------------------------ layouts --- */
 
+/* Gives operands that are one number all along a long row that of the first row in all of them. */
+static void keep_numbers(generic_copy_t* c) {
+  enum { LONG = 256 };
+  for (size_t i = 0; c->set_count == 1 && i < c->inputs; ++i) {
+    generic_view_t* view = generic_operand(c, 0, c->outputs + i);
+    const int32_t last = generic_last(view);
+    if (last > 0 && view->sizes[last] > LONG && view->strides[last] == 0)
+      memset(view->strides, 0, sizeof view->strides);
+  }
+}
+LAUNCH(numbers_of_long_rows_are_kept) {
+  GENERIC_CHANGED(keep_numbers(c));
+}
+
 /* The first input of each set as if it were contiguous. */
 static tbk_status_t launch_contiguous(tbk_instance_t* self, int32_t device,
                                       const tbk_kernel_t* kernel, const void* arguments,
@@ -139,29 +154,6 @@ static tbk_status_t launch_contiguous(tbk_instance_t* self, int32_t device,
   input.strides = strides;
   memcpy(inputs, set.inputs, a->program->input_count * sizeof *inputs);
   inputs[0] = &input;
-  set.inputs = inputs;
-  changed.sets = sets;
-  arguments = &changed;
-  return LAUNCH_INNER;
-}
-/* Of long rows, operands that are one number all along a row have that of the first row in all of them. */
-LAUNCH(numbers_of_long_rows_are_kept) {
-  enum { LONG = 256 };
-  static const int64_t still[TBK_PROGRAM_MOST_RANK];
-  const tbk_args_pointwise_t* a = pointwise_arguments(arguments);
-  tbk_tensor_t copies[TBK_PROGRAM_MOST_INPUTS];
-  const tbk_tensor_t* inputs[TBK_PROGRAM_MOST_INPUTS];
-  if (a == NULL || a->set_count != 1) return LAUNCH_INNER;
-  tbk_operand_set_t set = *a->sets[0];
-  const tbk_operand_set_t* sets[1] = {&set};
-  tbk_args_pointwise_t changed = *a;
-  for (size_t i = 0; i < a->program->input_count; ++i) {
-    copies[i] = *set.inputs[i];
-    inputs[i] = &copies[i];
-    const int32_t last = copies[i].rank - 1;
-    if (last > 0 && copies[i].sizes[last] > LONG && copies[i].strides[last] == 0)
-      copies[i].strides = still;
-  }
   set.inputs = inputs;
   changed.sets = sets;
   arguments = &changed;

@@ -41,12 +41,8 @@ STREAM_QUERY(query_complete_after_callback) {
   return status;
 }
 STREAM_QUERY(query_of_second_device_complete_after_callback) {
-  wrap_t* wrap = wrap_of(self);
-  tbk_status_t status = STREAM_QUERY_INNER;
-  if (status == TBK_NOT_READY && atomic_load(&wrap->kept) == (uintptr_t)stream &&
-      note_of_stream(wrap, stream)->device == 1)
-    status = TBK_OK;
-  return status;
+  const bool is_second = stream != NULL && note_of_stream(wrap_of(self), stream)->device == 1;
+  return is_second ? query_complete_after_callback(self, stream, error) : STREAM_QUERY_INNER;
 }
 
 STREAM_QUERY(query_waits) {
