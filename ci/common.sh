@@ -88,7 +88,8 @@ lint_c() {
 
 # lint_bridge [OPTION...]: on what is C++. Of each file, nearly all that is looked at is PyTorch's headers.
 lint_bridge() {
-  cmake -S . -B build-lint -G Ninja -DTBK_BRIDGE=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
+  cmake -S . -B build-lint -G Ninja -DTBK_BRIDGE=ON -DTBK_BRIDGE_UNITY=OFF \
+    -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
   git ls-files 'bridge/*.cpp' |
     xargs -P "$JOBS" -n 1 clang-tidy --quiet -p build-lint "$@" 2>/dev/null
 }

@@ -22,7 +22,7 @@ namespace tbk {
 namespace {
 
 constinit Kernel mm_kernel(TBK_NAME_mm, TBK_VERSION_mm);
-constinit Kernel add_kernel(TBK_NAME_add_Tensor, TBK_VERSION_add_Tensor);
+constinit Kernel summing_kernel(TBK_NAME_add_Tensor, TBK_VERSION_add_Tensor);
 
 /// A matrix within a tensor: the last two of its dimensions, or a vector as a row or a column.
 struct Matrix {
@@ -130,7 +130,8 @@ bool add_product(const at::Tensor& self, const at::Tensor& product, const at::Sc
   const Operand summand(self, device, out.scalar_type(), out.sizes());
   const tbk_scalar_t scalar = to_scalar(number_in(out.scalar_type(), alpha));
   const tbk_args_add_Tensor_t arguments = {sizeof arguments, *summand, &other, scalar, &result};
-  return launch(add_kernel, device, &arguments, {*summand, &other, &result}, plan_key_of(scalar));
+  return launch(summing_kernel, device, &arguments, {*summand, &other, &result},
+                plan_key_of(scalar));
 }
 
 bool broadcasts_to(const at::Tensor& self, at::IntArrayRef sizes) {
@@ -157,7 +158,7 @@ bool add_into(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& 
               at::IntArrayRef sizes, Product product_into) {
   if (!is_regular(out, {&mat1, &mat2}) || !is_sum_of_two(self, out, beta) ||
       !alpha_fits(out, alpha) || !broadcasts_to(self, sizes) || !may_read(self, out) ||
-      !offers(add_kernel, out.device().index(), out.scalar_type()))
+      !offers(summing_kernel, out.device().index(), out.scalar_type()))
     return false;
   if (self.is_same(out) && self.sizes() != sizes) return false;
   at::native::resize_output(out, sizes);

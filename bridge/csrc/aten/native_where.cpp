@@ -14,7 +14,7 @@
 namespace tbk {
 namespace {
 
-constinit Kernel kernel(TBK_NAME_where_self, TBK_VERSION_where_self);
+constinit Kernel where_kernel(TBK_NAME_where_self, TBK_VERSION_where_self);
 
 /// Everything else is left to PyTorch: its conversions of the condition, and its messages.
 bool is_regular(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
@@ -35,7 +35,7 @@ bool where_into(const at::Tensor& condition, const at::Tensor& first, const at::
                 at::Tensor& out) {
   const c10::DeviceIndex device = condition.device().index();
   const at::ScalarType dtype = out.scalar_type();
-  if (!offers(kernel, device, dtype)) return false;
+  if (!offers(where_kernel, device, dtype)) return false;
   const at::Tensor self = as_operand(first, device, dtype);
   const at::Tensor other = as_operand(second, device, dtype);
   // For the sizes and strides of the result, and for overlaps.
@@ -50,7 +50,7 @@ bool where_into(const at::Tensor& condition, const at::Tensor& first, const at::
   const Operand by(condition, device, at::kBool, out.sizes());
   const Operand a(self, device, dtype, out.sizes()), b(other, device, dtype, out.sizes());
   const tbk_args_where_self_t arguments = {sizeof arguments, *by, *a, *b, &result};
-  return launch(kernel, device, &arguments, {*by, *a, *b, &result});
+  return launch(where_kernel, device, &arguments, {*by, *a, *b, &result});
 }
 
 at::ScalarType result_dtype(const at::Tensor& self, const at::Tensor& other) {

@@ -12,7 +12,7 @@
 namespace tbk {
 namespace {
 
-constinit Kernel kernel(TBK_NAME_sum_dim_IntList, TBK_VERSION_sum_dim_IntList);
+constinit Kernel sum_kernel(TBK_NAME_sum_dim_IntList, TBK_VERSION_sum_dim_IntList);
 
 at::ScalarType result_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
   if (dtype.has_value()) return *dtype;
@@ -62,7 +62,7 @@ bool launch_sum(const at::Tensor& self, const at::DimVector& over, bool keepdim,
       sizeof arguments, *operand, over.empty() ? nullptr : &dim, keepdim, &dtype, &result};
   at::DimVector others = over;
   others.push_back(keepdim);
-  return launch(kernel, device, &arguments, {*operand, &result}, others);
+  return launch(sum_kernel, device, &arguments, {*operand, &result}, others);
 }
 
 /// The sum itself, and its shape, is asked of the backend only where PyTorch would say yes to it.
@@ -70,7 +70,7 @@ at::Tensor& sum_out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool ke
                     std::optional<at::ScalarType> dtype, at::Tensor& out) {
   const at::ScalarType wanted = result_dtype(self, dtype);
   if (is_ours(self) && self.device() == out.device() && out.scalar_type() == wanted &&
-      !out.is_alias_of(self) && offers(kernel, self.device().index(), wanted)) {
+      !out.is_alias_of(self) && offers(sum_kernel, self.device().index(), wanted)) {
     const at::DimVector over = summed(self, dim);
     at::native::resize_output(out, result_sizes(self, over, keepdim));
     if (launch_sum(self, over, keepdim, out)) return out;

@@ -16,11 +16,6 @@ namespace {
 constexpr int kDtypes = static_cast<int>(at::ScalarType::Undefined) + 1;
 constexpr int kAnyRoute = -1;
 
-/// What one device has done of one operator.
-struct Page {
-  std::array<std::array<std::atomic<uint64_t>, kDtypes>, kRouteCount> calls{};
-};
-
 int route_from_environment() {
   const char* value = std::getenv("TBK_ROUTE");
   if (value == nullptr || *value == '\0') return kAnyRoute;
@@ -38,6 +33,11 @@ thread_local int compositions = 0;
 
 class OperatorCounter {
  public:
+  /// What one device has done of the operator.
+  struct Page {
+    std::array<std::array<std::atomic<uint64_t>, kDtypes>, kRouteCount> calls{};
+  };
+
   ~OperatorCounter() {
     for (std::atomic<Page*>& page : pages_)
       delete page.load();
@@ -69,18 +69,18 @@ class OperatorCounter {
 
 namespace {
 
-struct Counters {
+struct RouteCounters {
   std::mutex lock;
   std::map<std::string, OperatorCounter> of;
 };
 
-Counters& counters() {
+RouteCounters& route_counters() {
   // Never destroyed: threads may still run operators while the process ends.
-  static auto* instance = new Counters;
+  static auto* instance = new RouteCounters;
   return *instance;
 }
 
-void list_page(const std::string& name, c10::DeviceIndex device, const Page& page,
+void list_page(const std::string& name, c10::DeviceIndex device, const OperatorCounter::Page& page,
                std::vector<RouteCount>& into) {
   for (int dtype = 0; dtype < kDtypes; dtype++)
     for (int route = 0; route < kRouteCount; route++) {
@@ -125,8 +125,8 @@ Composition::~Composition() {
 }
 
 OperatorCounter& counter_of(const std::string& name) {
-  std::lock_guard<std::mutex> guard(counters().lock);
-  return counters().of[name];
+  std::lock_guard<std::mutex> guard(route_counters().lock);
+  return route_counters().of[name];
 }
 
 void count_call(OperatorCounter& counter, Route route, c10::DeviceIndex device,
@@ -136,17 +136,18 @@ void count_call(OperatorCounter& counter, Route route, c10::DeviceIndex device,
 
 std::vector<RouteCount> route_counts() {
   std::vector<RouteCount> result;
-  std::lock_guard<std::mutex> guard(counters().lock);
-  for (auto& [name, counter] : counters().of)
-    counter.for_each_page(
-        [&](c10::DeviceIndex device, const Page& page) { list_page(name, device, page, result); });
+  std::lock_guard<std::mutex> guard(route_counters().lock);
+  for (auto& [name, counter] : route_counters().of)
+    counter.for_each_page([&](c10::DeviceIndex device, const OperatorCounter::Page& page) {
+      list_page(name, device, page, result);
+    });
   return result;
 }
 
 void reset_route_counts() {
-  std::lock_guard<std::mutex> guard(counters().lock);
-  for (auto& [name, counter] : counters().of)
-    counter.for_each_page([](c10::DeviceIndex, Page& page) {
+  std::lock_guard<std::mutex> guard(route_counters().lock);
+  for (auto& [name, counter] : route_counters().of)
+    counter.for_each_page([](c10::DeviceIndex, OperatorCounter::Page& page) {
       for (auto& calls : page.calls)
         for (std::atomic<uint64_t>& count : calls)
           count.store(0, std::memory_order_relaxed);

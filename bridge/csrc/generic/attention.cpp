@@ -25,12 +25,6 @@ namespace {
 
 using Three = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
-template <class Op>
-void count(const at::Tensor& like) {
-  static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
-  count_call(counter, Route::composed, like.device().index(), like.scalar_type());
-}
-
 /// Whether all that it is made of is there: programs, reductions and products.
 bool is_composed(const at::Tensor& tensor) {
   if (!is_open(Route::composed) || !is_ours(tensor) || tensor.layout() != at::kStrided ||
@@ -56,7 +50,7 @@ Three transform_bias_rescale_qkv(const at::Tensor& qkv, const at::Tensor& bias, 
                                .contiguous();
   at::Tensor query = split.select(0, 0);
   query.mul_(1 / std::sqrt(static_cast<double>(width)));
-  count<Op>(qkv);
+  count_composed<Op>(true, qkv);
   return Three(std::move(query), split.select(0, 1), split.select(0, 2));
 }
 
@@ -83,7 +77,7 @@ at::Tensor masked_softmax(const at::Tensor& scores, const at::Tensor& mask,
   const Composition whole;
   const double lowest = -std::numeric_limits<double>::infinity();
   at::Tensor result = at::_softmax(at::where(hidden, lowest, scores), *dim, false);
-  count<Op>(scores);
+  count_composed<Op>(true, scores);
   return result;
 }
 
@@ -102,7 +96,7 @@ std::tuple<at::Tensor, at::Tensor> multi_head_attention(
   auto result = at::native::native_multi_head_attention_cpu(
       query, key, value, embed_dim, heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask,
       need_weights, average_weights, mask_type);
-  count<Op>(query);
+  count_composed<Op>(true, query);
   return result;
 }
 
@@ -126,7 +120,7 @@ at::Tensor encoder_layer(const at::Tensor& src, int64_t embed_dim, int64_t heads
       src, embed_dim, heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first,
       eps, norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1,
       ffn_weight_2, ffn_bias_2, mask, mask_type);
-  count<Op>(src);
+  count_composed<Op>(true, src);
   return result;
 }
 

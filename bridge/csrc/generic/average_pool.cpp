@@ -40,30 +40,30 @@ Axes average_axes(const at::Tensor& input, size_t rank, const Windows& windows,
 }
 
 /// Whether there was something to do, and it is done.
-bool forward(const at::Tensor& input, const at::Tensor& out, const Axes& axes) {
+bool average_pool(const at::Tensor& input, const at::Tensor& out, const Axes& axes) {
   if (!is_resampled(input, out) || !at::isFloatingType(input.scalar_type()) ||
       !has_sizes(out, input, axes))
     return false;
   return resample(input, out, axes);
 }
 
-bool backward(const at::Tensor& gradient, const at::Tensor& input, const at::Tensor& out,
-              const Axes& axes) {
+bool average_pool_backward(const at::Tensor& gradient, const at::Tensor& input,
+                           const at::Tensor& out, const Axes& axes) {
   if (!is_resampled(gradient, out) || !at::isFloatingType(out.scalar_type()) ||
       out.sizes() != input.sizes() || !has_sizes(gradient, input, axes))
     return false;
   return resample_backward(gradient, out, axes);
 }
 
-constexpr int64_t kOnes[] = {1};
+constexpr int64_t kNoDilation[] = {1};
 
 template <class Op, size_t kRank>
 at::Tensor& average(const at::Tensor& self, c10::IntArrayRef kernel, c10::IntArrayRef stride,
                     c10::IntArrayRef padding, bool is_ceiled, bool counts_padding,
                     std::optional<int64_t> divisor, at::Tensor& out) {
-  const Axes axes = average_axes(self, kRank, {kernel, stride, padding, kOnes, is_ceiled},
+  const Axes axes = average_axes(self, kRank, {kernel, stride, padding, kNoDilation, is_ceiled},
                                  {counts_padding, divisor});
-  if (count_composed<Op>(forward(self, out, axes), out)) return out;
+  if (count_composed<Op>(average_pool(self, out, axes), out)) return out;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(
       self, kernel, stride, padding, is_ceiled, counts_padding, divisor, out);
 }
@@ -73,9 +73,9 @@ at::Tensor& average_backward(const at::Tensor& gradient, const at::Tensor& self,
                              c10::IntArrayRef kernel, c10::IntArrayRef stride,
                              c10::IntArrayRef padding, bool is_ceiled, bool counts_padding,
                              std::optional<int64_t> divisor, at::Tensor& out) {
-  const Axes axes = average_axes(self, kRank, {kernel, stride, padding, kOnes, is_ceiled},
+  const Axes axes = average_axes(self, kRank, {kernel, stride, padding, kNoDilation, is_ceiled},
                                  {counts_padding, divisor});
-  if (count_composed<Op>(backward(gradient, self, out, axes), out)) return out;
+  if (count_composed<Op>(average_pool_backward(gradient, self, out, axes), out)) return out;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(
       gradient, self, kernel, stride, padding, is_ceiled, counts_padding, divisor, out);
 }
@@ -87,12 +87,12 @@ at::Tensor empty_adaptive(const at::Tensor& input, c10::IntArrayRef sizes, size_
 }
 
 template <class Op, size_t kRank>
-at::Tensor adaptive(const at::Tensor& self, c10::SymIntArrayRef sizes) {
+at::Tensor adaptive_average_pool(const at::Tensor& self, c10::SymIntArrayRef sizes) {
   const Axes axes = adaptive_axes(self, C10_AS_INTARRAYREF_SLOW(sizes));
   const bool is_real = at::isFloatingType(self.scalar_type()) && !axes.empty();
   if (is_real && self.layout() == at::kStrided && self.numel() > 0) {
     at::Tensor out = empty_adaptive(self, result_sizes(self, axes), kRank);
-    if (count_composed<Op>(forward(self, out, axes), out)) return out;
+    if (count_composed<Op>(average_pool(self, out, axes), out)) return out;
   }
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, sizes);
 }
@@ -104,7 +104,7 @@ at::Tensor adaptive_backward(const at::Tensor& gradient, const at::Tensor& self)
     const Axes axes =
         adaptive_axes(self, gradient.sizes().slice(static_cast<size_t>(gradient.dim()) - kRank));
     at::Tensor out = empty_adaptive(self, self.sizes(), kRank);
-    if (count_composed<Op>(backward(gradient, self, out, axes), out)) return out;
+    if (count_composed<Op>(average_pool_backward(gradient, self, out, axes), out)) return out;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(gradient, self);
 }
@@ -118,8 +118,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
          average_backward<at::_ops::avg_pool2d_backward_grad_input, 2>);
   m.impl("avg_pool3d_backward.grad_input",
          average_backward<at::_ops::avg_pool3d_backward_grad_input, 3>);
-  m.impl("_adaptive_avg_pool2d", adaptive<at::_ops::_adaptive_avg_pool2d, 2>);
-  m.impl("_adaptive_avg_pool3d", adaptive<at::_ops::_adaptive_avg_pool3d, 3>);
+  m.impl("_adaptive_avg_pool2d", adaptive_average_pool<at::_ops::_adaptive_avg_pool2d, 2>);
+  m.impl("_adaptive_avg_pool3d", adaptive_average_pool<at::_ops::_adaptive_avg_pool3d, 3>);
   m.impl("_adaptive_avg_pool2d_backward",
          adaptive_backward<at::_ops::_adaptive_avg_pool2d_backward, 2>);
   m.impl("_adaptive_avg_pool3d_backward",

@@ -81,8 +81,8 @@ at::Tensor& nextafter(const at::Tensor& self, const at::Tensor& other, at::Tenso
 constexpr int64_t kLift = 64;
 
 /// A number is its mantissa, from a half to 1, times a power of two.
-struct Parts {
-  explicit Parts(const at::Tensor& number) {
+struct PartsOfNumber {
+  explicit PartsOfNumber(const at::Tensor& number) {
     const Layout layout = layout_of(number.scalar_type());
     const double least = std::ldexp(1.0, static_cast<int>(1 - layout.bias()));
     const at::Tensor is_small = number.abs().lt(least);
@@ -116,7 +116,7 @@ TwoOutputs frexp(const at::Tensor& self, at::Tensor& mantissa, at::Tensor& expon
   assert_apart(mantissa, {&self});
   assert_apart(exponent, {&self});
   return made_like<Op>(self, [&] {
-    const Parts parts(self.to(computed_in(self.scalar_type())));
+    const PartsOfNumber parts(self.to(computed_in(self.scalar_type())));
     return TwoOutputs(write_to(mantissa, parts.mantissa), write_to(exponent, parts.exponent));
   });
 }

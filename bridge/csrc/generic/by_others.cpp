@@ -230,9 +230,6 @@ bool are_among(at::ScalarType dtype) {
   return dtype != at::kBool && !at::isComplexType(dtype);
 }
 
-/// All pairs are compared, up to so many.
-constexpr int64_t kMostPairs = INT64_C(1) << 24;
-
 /// Raises where PyTorch does: so few tests it compares by an iterator over the elements, more it sorts first.
 void assert_apart_from_elements(const at::Tensor& out, const at::Tensor& elements,
                                 const at::Tensor& tests) {
@@ -258,8 +255,8 @@ at::Tensor& is_in(const at::Tensor& elements, const at::Tensor& tests, bool assu
   });
 }
 
-at::Tensor& is_number(const at::Tensor& elements, const at::Scalar& test, bool assume_unique,
-                      bool invert, at::Tensor& out) {
+at::Tensor& is_number_among(const at::Tensor& elements, const at::Scalar& test, bool assume_unique,
+                            bool invert, at::Tensor& out) {
   using Op = at::_ops::isin_Tensor_Scalar_out;
   if (!may_be_made({&elements, &out}) || !are_among(elements.scalar_type()) ||
       !are_among(test.type()) || out.scalar_type() != at::kBool)
@@ -317,7 +314,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("complex.out", complex);
   m.impl("polar.out", polar);
   m.impl("isin.Tensor_Tensor_out", is_in);
-  m.impl("isin.Tensor_Scalar_out", is_number);
+  m.impl("isin.Tensor_Scalar_out", is_number_among);
   m.impl("pow.Scalar_out", power_of_number);
   m.impl("renorm.out", renorm);
 }

@@ -11,6 +11,9 @@
 
 namespace tbk::generic {
 
+/// Compositions that compare all pairs of elements do so up to so many.
+constexpr int64_t kMostPairs = INT64_C(1) << 24;
+
 /// Returns whether operators that a composition is made of take `dtype`. Complex numbers are moved and added by some.
 inline bool is_composed_of(at::ScalarType dtype) {
   return computed_in(dtype) != at::ScalarType::Undefined || at::isComplexType(dtype);

@@ -22,19 +22,12 @@
 namespace tbk::generic {
 namespace {
 
-bool is_written(const at::Tensor& out) {
+bool is_made_by_place(const at::Tensor& out) {
   return is_open(Route::generic) && is_ours(out) && out.layout() == at::kStrided && !out.is_neg() &&
          !out.is_conj() &&
          computed_in(part_dtype(out.scalar_type())) != at::ScalarType::Undefined &&
          at::has_internal_overlap(out) == at::MemOverlap::No &&
          offers_pointwise(out.device().index());
-}
-
-template <class Op>
-bool counted(bool is_served, const at::Tensor& out) {
-  static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
-  if (is_served) count_call(counter, Route::generic, out.device().index(), out.scalar_type());
-  return is_served;
 }
 
 /// Makes `out` a line of that many elements; a longer or a shorter one PyTorch warns of.
@@ -98,7 +91,7 @@ bool is_real_number(const at::Scalar& number) {
 bool range_into(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
                 const at::Tensor& out) {
   const at::ScalarType dtype = out.scalar_type();
-  if (!is_written(out) || dtype == at::kBool || at::isComplexType(dtype) ||
+  if (!is_made_by_place(out) || dtype == at::kBool || at::isComplexType(dtype) ||
       !is_real_number(start) || !is_real_number(end) || !is_real_number(step))
     return false;
   const int64_t count = range_count(start, end, step, dtype);
@@ -117,7 +110,7 @@ bool range_into(const at::Scalar& start, const at::Scalar& end, const at::Scalar
 at::Tensor& arange(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
                    at::Tensor& out) {
   using Op = at::_ops::arange_start_out;
-  if (counted<Op>(range_into(start, end, step, out), out)) return out;
+  if (count_generic<Op>(range_into(start, end, step, out), out)) return out;
   return on_host<Op>(start, end, step, out);
 }
 
@@ -138,7 +131,7 @@ bool space_into(const at::Scalar& start, const at::Scalar& end, int64_t steps,
   const at::ScalarType dtype = out.scalar_type();
   const bool is_whole = !at::isFloatingType(dtype);
   const std::optional<double> from = end_in(dtype, start), last = end_in(dtype, end);
-  if (!is_written(out) || !from.has_value() || !last.has_value() || steps < 0 ||
+  if (!is_made_by_place(out) || !from.has_value() || !last.has_value() || steps < 0 ||
       (is_whole && !has_double(out.device().index())) || !can_be_line(out, steps))
     return false;
   if (steps == 0) return true;
@@ -159,7 +152,7 @@ bool pair_space_into(const at::Scalar& start, const at::Scalar& end, int64_t ste
                      const at::Tensor& out) {
   if (!is_open(Route::composed) || start.isBoolean() || end.isBoolean() || steps < 0) return false;
   const Composition whole;
-  if (!is_written(out)) return false;
+  if (!is_made_by_place(out)) return false;
   const auto from = start.toComplexDouble(), to = end.toComplexDouble();
   const at::ScalarType part = part_dtype(out.scalar_type());
   const at::Tensor real = empty_on(out.device().index(), {steps}, part);
@@ -180,7 +173,7 @@ at::Tensor& linspace(const at::Scalar& start, const at::Scalar& end, int64_t ste
     const bool is_served = pair_space_into(start, end, steps, out);
     return served_or_on_host<Op>(is_served, Route::composed, out, start, end, steps, out);
   }
-  if (counted<Op>(space_into(start, end, steps, out), out)) return out;
+  if (count_generic<Op>(space_into(start, end, steps, out), out)) return out;
   return on_host<Op>(start, end, steps, out);
 }
 
@@ -230,7 +223,7 @@ bool triangle_into(const at::Tensor& self, Triangle of, int64_t diagonal, const 
 
 /// An output that is the input is one exactly.
 bool is_cut(const at::Tensor& self, const at::Tensor& out) {
-  return is_written(out) && is_ours(self) && self.device() == out.device() &&
+  return is_made_by_place(out) && is_ours(self) && self.device() == out.device() &&
          self.layout() == at::kStrided && !self.is_neg() && !self.is_conj() && self.dim() >= 2 &&
          self.scalar_type() == out.scalar_type() && self.sizes() == out.sizes() &&
          (!out.is_alias_of(self) ||
@@ -239,14 +232,14 @@ bool is_cut(const at::Tensor& self, const at::Tensor& out) {
 
 template <class Op, Triangle kOf>
 at::Tensor& cut(const at::Tensor& self, int64_t diagonal, at::Tensor& out) {
-  if (counted<Op>(
+  if (count_generic<Op>(
           is_cut(self, out) && (out.numel() == 0 || triangle_into(self, kOf, diagonal, out)), out))
     return out;
   return on_host<Op>(self, diagonal, out);
 }
 
 bool eye_into(int64_t rows, int64_t columns, const at::Tensor& out) {
-  if (!is_written(out) || rows < 0 || columns < 0) return false;
+  if (!is_made_by_place(out) || rows < 0 || columns < 0) return false;
   const at::DimVector sizes = {rows, columns};
   if (out.sizes() != sizes && out.numel() != 0) return false;  // PyTorch warns
   if (out.sizes() != sizes) out.resize_(sizes);
@@ -255,12 +248,13 @@ bool eye_into(int64_t rows, int64_t columns, const at::Tensor& out) {
 
 at::Tensor& eye(int64_t rows, at::Tensor& out) {
   using Op = at::_ops::eye_out;
-  return counted<Op>(eye_into(rows, rows, out), out) ? out : on_host<Op>(rows, out);
+  return count_generic<Op>(eye_into(rows, rows, out), out) ? out : on_host<Op>(rows, out);
 }
 
 at::Tensor& eye_of(int64_t rows, int64_t columns, at::Tensor& out) {
   using Op = at::_ops::eye_m_out;
-  return counted<Op>(eye_into(rows, columns, out), out) ? out : on_host<Op>(rows, columns, out);
+  return count_generic<Op>(eye_into(rows, columns, out), out) ? out
+                                                              : on_host<Op>(rows, columns, out);
 }
 
 }  // namespace

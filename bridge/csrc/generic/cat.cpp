@@ -51,14 +51,14 @@ c10::SmallVector<at::Tensor, 4> parts_of(const at::ITensorListRef& tensors, int6
   return is_whole ? parts : decltype(parts){};
 }
 
-bool is_written(const at::Tensor& out) {
+bool is_concatenated(const at::Tensor& out) {
   return is_open(Route::composed) && is_ours(out) && out.layout() == at::kStrided &&
          out.dim() > 0 && out.numel() > 0 && at::has_internal_overlap(out) == at::MemOverlap::No;
 }
 
-at::Tensor& cat(const at::ITensorListRef& tensors, int64_t dim, at::Tensor& out) {
+at::Tensor& cat_out(const at::ITensorListRef& tensors, int64_t dim, at::Tensor& out) {
   using Op = at::_ops::cat_out;
-  if (is_written(out) && dim >= -out.dim() && dim < out.dim()) {
+  if (is_concatenated(out) && dim >= -out.dim() && dim < out.dim()) {
     const int64_t dimension = at::maybe_wrap_dim(dim, out.dim());
     const auto parts = parts_of(tensors, dimension, out);
     const Composition whole;
@@ -75,7 +75,7 @@ at::Tensor& cat(const at::ITensorListRef& tensors, int64_t dim, at::Tensor& out)
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("cat.out", cat);
+  m.impl("cat.out", cat_out);
 }
 
 }  // namespace tbk::generic

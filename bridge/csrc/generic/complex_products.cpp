@@ -28,23 +28,23 @@ struct Factor {
 };
 
 /// The parts of a product.
-struct Parts {
+struct PartsOfProduct {
   at::Tensor real, imaginary;
 };
 
-bool is_operand(const at::Tensor& tensor, const at::Tensor& out) {
+bool is_pair_operand(const at::Tensor& tensor, const at::Tensor& out) {
   return is_ours(tensor) && tensor.device() == out.device() && tensor.layout() == at::kStrided &&
          tensor.scalar_type() == out.scalar_type();
 }
 
 bool is_factor(const at::Tensor& tensor, const at::Tensor& out) {
-  return is_operand(tensor, out) &&
+  return is_pair_operand(tensor, out) &&
          (!tensor.is_alias_of(out) ||
           at::get_overlap_status(tensor, out) == at::MemOverlapStatus::No);
 }
 
 /// PyTorch looks at the summand's sizes also where it is not read.
-bool takes_summand(const Product& product, const at::Tensor& out, c10::IntArrayRef sizes) {
+bool takes_pair_summand(const Product& product, const at::Tensor& out, c10::IntArrayRef sizes) {
   if (product.summand == nullptr) return true;
   const at::Tensor& summand = *product.summand;
   if (summand.is_same(out)) return summand.sizes() == sizes;
@@ -52,7 +52,7 @@ bool takes_summand(const Product& product, const at::Tensor& out, c10::IntArrayR
 }
 
 /// PyTorch raises for numbers that do not fit.
-bool takes_number(const at::Scalar& number, at::ScalarType dtype) {
+bool takes_pair_number(const at::Scalar& number, at::ScalarType dtype) {
   const c10::complex<double> value = number.toComplexDouble();
   return fits(value.real(), part_dtype(dtype), /*is_checked=*/false) &&
          fits(value.imag(), part_dtype(dtype), /*is_checked=*/false);
@@ -60,15 +60,16 @@ bool takes_number(const at::Scalar& number, at::ScalarType dtype) {
 
 bool is_served(const Product& product, const at::Tensor& out, c10::IntArrayRef sizes) {
   const at::ScalarType dtype = out.scalar_type();
-  return is_open(product_route(dtype)) && is_ours(out) && is_operand(out, out) && !out.is_conj() &&
-         !out.is_neg() && is_factor(product.first, out) && is_factor(product.second, out) &&
-         takes_summand(product, out, sizes) && takes_number(product.alpha, dtype) &&
-         takes_number(product.beta, dtype) && at::has_internal_overlap(out) == at::MemOverlap::No &&
+  return is_open(product_route(dtype)) && is_ours(out) && is_pair_operand(out, out) &&
+         !out.is_conj() && !out.is_neg() && is_factor(product.first, out) &&
+         is_factor(product.second, out) && takes_pair_summand(product, out, sizes) &&
+         takes_pair_number(product.alpha, dtype) && takes_pair_number(product.beta, dtype) &&
+         at::has_internal_overlap(out) == at::MemOverlap::No &&
          offers_matmul(out.device().index(), dtype) && offers_pointwise(out.device().index());
 }
 
 /// (a + bi)(c + di) is (ac - bd) + (ad + bc)i.
-bool multiply_parts(const Factor& first, const Factor& second, const Parts& made) {
+bool multiply_parts(const Factor& first, const Factor& second, const PartsOfProduct& made) {
   const int64_t sign = first.sign * second.sign;
   const int64_t of_first = sign * first.imaginary_sign, of_second = sign * second.imaginary_sign;
   const int64_t of_both = -of_first * second.imaginary_sign;
@@ -79,7 +80,7 @@ bool multiply_parts(const Factor& first, const Factor& second, const Parts& made
 }
 
 /// What is made of the parts of a product. A factor of 1 is none: times its imaginary 0 an infinity is NaN.
-enum Form : int { kScaled = 1, kSummand = 2, kSummandScaled = 4 };
+enum PairForm : int { kAlpha = 1, kAdded = 2, kAddedScaled = 4 };
 
 /// Inputs are the parts of the product, and the summand; numbers the parts of alpha, and of beta.
 const Program* program_of(at::ScalarType dtype, int form) {
@@ -87,20 +88,20 @@ const Program* program_of(at::ScalarType dtype, int form) {
     const at::ScalarType part = part_dtype(dtype);
     Pair value = {b.input(part), b.input(part)};
     Pair summand{};
-    if ((form & kSummand) != 0) summand = {b.input(part), b.input(part)};
+    if ((form & kAdded) != 0) summand = {b.input(part), b.input(part)};
     const Pair alpha = {b.number(part), b.number(part)}, beta = {b.number(part), b.number(part)};
-    if ((form & kScaled) != 0) value = times(b, alpha, value);
-    if ((form & kSummandScaled) != 0) summand = times(b, beta, summand);
-    if ((form & kSummand) != 0) value = plus(b, summand, value);
+    if ((form & kAlpha) != 0) value = times(b, alpha, value);
+    if ((form & kAddedScaled) != 0) summand = times(b, beta, summand);
+    if ((form & kAdded) != 0) value = plus(b, summand, value);
     b.result(value.real);
     b.result(value.imaginary);
   });
 }
 
-bool finish(const Product& product, const Parts& made, const at::Tensor& out) {
+bool finish(const Product& product, const PartsOfProduct& made, const at::Tensor& out) {
   const bool is_added = product.summand != nullptr && !product.beta.equal(0);
-  int form = product.alpha.equal(1) ? 0 : kScaled;
-  if (is_added) form |= product.beta.equal(1) ? kSummand : kSummand | kSummandScaled;
+  int form = product.alpha.equal(1) ? 0 : kAlpha;
+  if (is_added) form |= product.beta.equal(1) ? kAdded : kAdded | kAddedScaled;
   const auto alpha = product.alpha.toComplexDouble(), beta = product.beta.toComplexDouble();
   const double numbers[] = {alpha.real(), alpha.imag(), beta.real(), beta.imag()};
   const Program* program = program_of(out.scalar_type(), form);
@@ -118,7 +119,7 @@ bool multiply_pairs(const Product& product, const at::Tensor& out, c10::IntArray
   const Composition whole;
   const c10::DeviceIndex device = out.device().index();
   const at::ScalarType part = part_dtype(out.scalar_type());
-  const Parts made = {empty_on(device, sizes, part), empty_on(device, sizes, part)};
+  const PartsOfProduct made = {empty_on(device, sizes, part), empty_on(device, sizes, part)};
   return multiply_parts(Factor(product.first), Factor(product.second), made) &&
          finish(product, made, out);
 }

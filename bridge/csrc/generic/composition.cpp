@@ -10,13 +10,13 @@
 namespace tbk::generic {
 namespace {
 
-struct Made {
+struct MadePrograms {
   std::mutex lock;
   std::map<ProgramKey, const Program*> of;
 };
 
-Made& made() {
-  static auto* instance = new Made;
+MadePrograms& made_programs() {
+  static auto* instance = new MadePrograms;
   return *instance;
 }
 
@@ -24,8 +24,8 @@ Made& made() {
 
 const Program* program_by_key(const ProgramKey& key,
                               c10::function_ref<void(ProgramBuilder&)> write) {
-  std::lock_guard<std::mutex> guard(made().lock);
-  const Program*& program = made().of[key];
+  std::lock_guard<std::mutex> guard(made_programs().lock);
+  const Program*& program = made_programs().of[key];
   if (program == nullptr) {
     ProgramBuilder builder;
     write(builder);

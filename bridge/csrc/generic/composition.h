@@ -93,13 +93,21 @@ at::Tensor empty_as(const at::Tensor& like, c10::IntArrayRef sizes);
 /// Returns the counter of PyTorch's `name` ("aten::_softmax") and `overload` ("out").
 OperatorCounter& counter_of_operator(const char* name, const char* overload);
 
-/// Counts a call of `Op` as composed where it is served; `like` has the device and dtype of its result.
+/// Counts a call of `Op` as one of `route` where it is served; `like` has the device and dtype of its result.
 /// Returns whether it is.
 template <class Op>
-bool count_composed(bool is_served, const at::Tensor& like) {
+bool count_served_by(Route route, bool is_served, const at::Tensor& like) {
   static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
-  if (is_served) count_call(counter, Route::composed, like.device().index(), like.scalar_type());
+  if (is_served) count_call(counter, route, like.device().index(), like.scalar_type());
   return is_served;
+}
+template <class Op>
+bool count_composed(bool is_served, const at::Tensor& like) {
+  return count_served_by<Op>(Route::composed, is_served, like);
+}
+template <class Op>
+bool count_generic(bool is_served, const at::Tensor& like) {
+  return count_served_by<Op>(Route::generic, is_served, like);
 }
 
 }  // namespace tbk::generic

@@ -15,11 +15,12 @@
 namespace tbk::generic {
 namespace {
 
-/// Parts of one dtype, device and rank, which differ in size along one dimension alone; PyTorch raises,
+/// ListOfParts of one dtype, device and rank, which differ in size along one dimension alone; PyTorch raises,
 /// promotes or leaves parts out for others.
-class Parts {
+class ListOfParts {
  public:
-  Parts(const at::ITensorListRef& tensors, int64_t dim) : tensors_(tensors.begin(), tensors.end()) {
+  ListOfParts(const at::ITensorListRef& tensors, int64_t dim)
+      : tensors_(tensors.begin(), tensors.end()) {
     is_served_ = !tensors_.empty() && is_ours(first()) && first().dim() > 0 &&
                  dim >= -first().dim() && dim < first().dim();
     if (!is_served_) return;
@@ -96,7 +97,7 @@ class Parts {
   bool is_served_ = false;
 };
 
-at::Tensor empty_for(const Parts& parts) {
+at::Tensor empty_for(const ListOfParts& parts) {
   at::Tensor out = empty_on(parts.device(), parts.sizes(), parts.dtype());
   const at::MemoryFormat format = parts.format();
   if (format != at::MemoryFormat::Contiguous)
@@ -106,7 +107,7 @@ at::Tensor empty_for(const Parts& parts) {
 
 at::Tensor cat(const at::ITensorListRef& tensors, int64_t dim) {
   static OperatorCounter& counter = counter_of_operator("aten::cat", "");
-  const Parts parts(tensors, dim);
+  const ListOfParts parts(tensors, dim);
   if (is_open(Route::generic) && parts.is_served()) {
     at::Tensor out = empty_for(parts);
     if (parts.copy_to(out)) {

@@ -15,7 +15,7 @@
 namespace tbk::generic {
 namespace {
 
-constinit Kernel kernel(TBK_NAME_convolution, TBK_VERSION_convolution);
+constinit Kernel convolution_kernel(TBK_NAME_convolution, TBK_VERSION_convolution);
 
 using PlanNumbers = c10::SmallVector<int64_t, 16>;
 using Sizes = std::vector<int64_t>;
@@ -69,7 +69,7 @@ Sizes result_sizes(const at::Tensor& input, const at::Tensor& weight, const Wind
                                       window.dilation);
 }
 
-bool is_operand(const at::Tensor& tensor, const at::Tensor& like) {
+bool is_convolution_operand(const at::Tensor& tensor, const at::Tensor& like) {
   return is_ours(tensor) && tensor.device() == like.device() && tensor.layout() == at::kStrided &&
          tensor.scalar_type() == like.scalar_type() && !tensor.is_neg();
 }
@@ -99,9 +99,10 @@ bool is_convolved(at::ScalarType dtype, const Window& window, bool is_forward) {
 
 bool is_served(const at::Tensor& input, const at::Tensor& weight, const Window& window,
                bool is_forward) {
-  return is_ours(input) && is_operand(input, input) && is_operand(weight, input) &&
+  return is_ours(input) && is_convolution_operand(input, input) &&
+         is_convolution_operand(weight, input) &&
          is_convolved(input.scalar_type(), window, is_forward) &&
-         offers(kernel, input.device().index(), input.scalar_type());
+         offers(convolution_kernel, input.device().index(), input.scalar_type());
 }
 
 /// The memory format of results and of gradients, as on PyTorch's CPU: channels last where input or weight is
@@ -171,13 +172,13 @@ bool launch_mode(int64_t mode, const Operands& operands, const Window& window) {
                                             window.dilation.data(),
                                             window.groups,
                                             bits};
-  return launch(kernel, written.device().index(), &arguments, tensors,
+  return launch(convolution_kernel, written.device().index(), &arguments, tensors,
                 plan_numbers(mode, window, operands.bias != nullptr, bits));
 }
 
 bool takes_bias(const at::Tensor* bias, const at::Tensor& input, int64_t channels) {
   return bias == nullptr ||
-         (is_operand(*bias, input) && bias->dim() == 1 && bias->size(0) == channels);
+         (is_convolution_operand(*bias, input) && bias->dim() == 1 && bias->size(0) == channels);
 }
 
 at::Tensor input_gradient(const at::Tensor& gradient, const at::Tensor& input,
@@ -232,7 +233,7 @@ std::optional<Three> convolve_backward(const at::Tensor& gradient, const at::Ten
                                        const at::Tensor& weight, const Window& window,
                                        std::array<bool, 3> wanted) {
   if (!is_open(Route::composed) || !is_served(input, weight, window, /*is_forward=*/false) ||
-      !is_operand(gradient, input) || !offers_reduce(input.device().index()))
+      !is_convolution_operand(gradient, input) || !offers_reduce(input.device().index()))
     return std::nullopt;
   const Sizes sizes = result_sizes(input, weight, window);
   if (sizes.empty() || gradient.sizes() != sizes) return std::nullopt;

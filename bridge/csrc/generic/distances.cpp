@@ -130,8 +130,8 @@ class Metric {
 
 using OfOrders = std::array<OfDtypes<Reduction>, kOrderCount>;
 
-const Program* made(Order order, at::ScalarType real,
-                    c10::function_ref<void(ProgramBuilder&, Metric&)> write) {
+const Program* formula_of(Order order, at::ScalarType real,
+                          c10::function_ref<void(ProgramBuilder&, Metric&)> write) {
   ProgramBuilder b;
   Metric metric(b, order, real);
   write(b, metric);
@@ -140,11 +140,11 @@ const Program* made(Order order, at::ScalarType real,
 
 /// Makes of what `map` gives for one difference what `order` says.
 const Reduction* summed(Order order, at::ScalarType real, const Program* map) {
-  const Program* combine = made(order, real, [&](ProgramBuilder& b, Metric& metric) {
+  const Program* combine = formula_of(order, real, [&](ProgramBuilder& b, Metric& metric) {
     const Value one = b.parameter(real), other = b.parameter(real);
     b.result(metric.sum(one, other));
   });
-  const Program* finish = made(order, real, [&](ProgramBuilder& b, Metric& metric) {
+  const Program* finish = formula_of(order, real, [&](ProgramBuilder& b, Metric& metric) {
     b.result(metric.distance(b.parameter(real)));
   });
   return intern_reduction(map, combine, finish, {0}, true);
@@ -153,7 +153,7 @@ const Reduction* summed(Order order, at::ScalarType real, const Program* map) {
 const Reduction* distances_of(Order order, at::ScalarType real) {
   static OfOrders of_orders;
   return made_once(of_orders[static_cast<size_t>(order)], real, [&] {
-    const Program* map = made(order, real, [&](ProgramBuilder& b, Metric& metric) {
+    const Program* map = formula_of(order, real, [&](ProgramBuilder& b, Metric& metric) {
       const Value one = b.input(real), other = b.input(real);
       b.result(metric.term(b.apply(TBK_OPCODE_SUB, {one, other})));
     });
@@ -164,7 +164,7 @@ const Reduction* distances_of(Order order, at::ScalarType real) {
 const Reduction* slopes_of(Order order, at::ScalarType real) {
   static OfOrders of_orders;
   return made_once(of_orders[static_cast<size_t>(order)], real, [&] {
-    const Program* map = made(order, real, [&](ProgramBuilder& b, Metric& metric) {
+    const Program* map = formula_of(order, real, [&](ProgramBuilder& b, Metric& metric) {
       const Value one = b.input(real), other = b.input(real), gradient = b.input(real),
                   distance = b.input(real);
       b.result(metric.slope(b.apply(TBK_OPCODE_SUB, {one, other}), gradient, distance));

@@ -127,9 +127,9 @@ class Lists {
 
 /// One call that a row may serve: tensors of one real dtype and device, that lie alike in each set. What
 /// it refuses it has not touched.
-class Call {
+class ForeachCall {
  public:
-  Call(const Row& row, const Lists& lists, bool is_in_place)
+  ForeachCall(const Row& row, const Lists& lists, bool is_in_place)
       : row_(row), lists_(lists), is_in_place_(is_in_place) {}
 
   bool run() {
@@ -308,7 +308,7 @@ class Foreach {
   bool serve(const Lists& lists, std::vector<at::Tensor>& outputs) const {
     if (!lists.are_even()) return false;
     for (int i = 0; i < rows_.count; i++) {
-      Call call(rows_.first[i], lists, is_in_place());
+      ForeachCall call(rows_.first[i], lists, is_in_place());
       if (!call.run()) continue;
       outputs = std::move(call.outputs());
       count_call(counter_, Route::generic, call.device(), call.dtype());
@@ -323,10 +323,10 @@ class Foreach {
   std::vector<at::Scalar> more_;
 };
 
-using Kernel = std::shared_ptr<const Foreach>;
+using ForeachKernel = std::shared_ptr<const Foreach>;
 
 template <class... Rest>
-void add_as(torch::Library& library, const char* name, const Kernel& kernel) {
+void add_as(torch::Library& library, const char* name, const ForeachKernel& kernel) {
   if (kernel->is_in_place())
     library.impl(name, [kernel](at::TensorList self, Rest... rest) {
       kernel->call<void, Rest...>(self, rest...);
@@ -337,26 +337,26 @@ void add_as(torch::Library& library, const char* name, const Kernel& kernel) {
     });
 }
 
-using List = at::TensorList;
+using Tensors = at::TensorList;
 using Number = const at::Scalar&;
 using Numbers = at::ArrayRef<at::Scalar>;
 
 /// Lists what may stand behind the first list, as in a schema.
 constexpr struct {
   const char* arguments;
-  void (*add)(torch::Library& library, const char* name, const Kernel& kernel);
+  void (*add)(torch::Library& library, const char* name, const ForeachKernel& kernel);
 } kForms[] = {
     {"", add_as<>},
     {"Scalar ", add_as<Number>},
     {"Scalar[] ", add_as<Numbers>},
     {"Tensor ", add_as<const at::Tensor&>},
     {"Tensor Scalar ", add_as<const at::Tensor&, Number>},
-    {"Tensor[] ", add_as<List>},
-    {"Tensor[] Scalar ", add_as<List, Number>},
-    {"Tensor[] Scalar[] ", add_as<List, Numbers>},
-    {"Tensor[] Tensor[] ", add_as<List, List>},
-    {"Tensor[] Tensor[] Scalar ", add_as<List, List, Number>},
-    {"Tensor[] Tensor[] Scalar[] ", add_as<List, List, Numbers>},
+    {"Tensor[] ", add_as<Tensors>},
+    {"Tensor[] Scalar ", add_as<Tensors, Number>},
+    {"Tensor[] Scalar[] ", add_as<Tensors, Numbers>},
+    {"Tensor[] Tensor[] ", add_as<Tensors, Tensors>},
+    {"Tensor[] Tensor[] Scalar ", add_as<Tensors, Tensors, Number>},
+    {"Tensor[] Tensor[] Scalar[] ", add_as<Tensors, Tensors, Numbers>},
 };
 
 std::string form_of(const Foreach& kernel) {

@@ -53,9 +53,9 @@ Limits limits_of(at::ScalarType dtype) {
 }
 
 /// Builds one program. What is computed in is `computed_`; of complex numbers `imaginary` parts are there, too.
-class Writer {
+class FormulaWriter {
  public:
-  Writer(const Row& row, const Types& types)
+  FormulaWriter(const Row& row, const Types& types)
       : row_(row), types_(types), computed_(part_computed_in(types.common)) {}
 
   const Program* write(const Formula& formula) {
@@ -188,14 +188,14 @@ class Writer {
   Value tensors_[4] = {}, numbers_[4] = {}, imaginary_tensors_[4] = {}, imaginary_numbers_[4] = {};
 };
 
-struct Key {
+struct FormulaKey {
   const Row* row;
   Types types;
-  bool operator==(const Key&) const = default;
+  bool operator==(const FormulaKey&) const = default;
 };
 
-struct KeyHash {
-  size_t operator()(const Key& key) const {
+struct FormulaKeyHash {
+  size_t operator()(const FormulaKey& key) const {
     size_t hash = std::hash<const Row*>()(key.row);
     for (const at::ScalarType each : key.types.tensors)
       hash = c10::hash_combine(hash, static_cast<size_t>(each));
@@ -205,13 +205,13 @@ struct KeyHash {
   }
 };
 
-struct Programs {
+struct FormulaPrograms {
   std::mutex lock;
-  std::unordered_map<Key, const Program*, KeyHash> of;
+  std::unordered_map<FormulaKey, const Program*, FormulaKeyHash> of;
 };
 
-Programs& programs() {
-  static auto* instance = new Programs;
+FormulaPrograms& formula_programs() {
+  static auto* instance = new FormulaPrograms;
   return *instance;
 }
 
@@ -239,12 +239,12 @@ const Formula* formula_of(const Row& row, at::ScalarType computed) {
 
 const Program* program_of(const Row& row, const Types& types) {
   if (!has_formula(row, types.common)) return nullptr;
-  std::lock_guard<std::mutex> guard(programs().lock);
-  const Program*& program = programs().of[{&row, types}];
+  std::lock_guard<std::mutex> guard(formula_programs().lock);
+  const Program*& program = formula_programs().of[{&row, types}];
   if (program == nullptr)
     program = is_pair(types.common)
-                  ? Writer(row, types).write(*row.complex)
-                  : Writer(row, types).write(*formula_of(row, computed_in(types.common)));
+                  ? FormulaWriter(row, types).write(*row.complex)
+                  : FormulaWriter(row, types).write(*formula_of(row, computed_in(types.common)));
   return program;
 }
 

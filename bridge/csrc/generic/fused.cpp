@@ -167,9 +167,9 @@ const Optimizer kOptimizers[] = {
 };
 
 /// One step of all parameters. What it refuses it has not touched.
-class Call {
+class FusedCall {
  public:
-  Call(const Optimizer& optimizer, const Arguments& arguments)
+  FusedCall(const Optimizer& optimizer, const Arguments& arguments)
       : optimizer_(optimizer), arguments_(arguments) {}
 
   bool run() {
@@ -285,7 +285,7 @@ class Fused final : public c10::OperatorKernel {
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
     if (is_open(Route::generic)) {
       const Arguments arguments(op, *stack);
-      Call call(optimizer_, arguments);
+      FusedCall call(optimizer_, arguments);
       if (call.run()) {
         torch::jit::drop(*stack, op.schema().arguments().size());
         return count_call(counter_, Route::generic, call.device(), call.dtype());

@@ -20,7 +20,7 @@ namespace tbk::generic {
 namespace {
 
 using Two = std::tuple<at::Tensor, at::Tensor>;
-using Mask = std::array<bool, 2>;
+using GridMask = std::array<bool, 2>;
 using Taps = LatticeBuilder::Taps;
 template <class Interned>
 using OfLattices = std::array<OfDtypes<Interned>, Lattice::kFormCount>;
@@ -300,7 +300,7 @@ at::Tensor sample(const at::Tensor& image, const at::Tensor& places, int64_t mod
 
 template <class Op, int64_t kRank>
 Two backward(const at::Tensor& gradient, const at::Tensor& image, const at::Tensor& places,
-             int64_t mode, int64_t padding, bool aligns_corners, Mask wanted) {
+             int64_t mode, int64_t padding, bool aligns_corners, GridMask wanted) {
   const Grid grid(image, places, {mode, padding, aligns_corners, kRank});
   if (grid.is_served() && grid.takes(gradient)) {
     const Composition whole;

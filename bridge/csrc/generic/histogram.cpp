@@ -29,8 +29,6 @@ using Maybe = std::optional<at::Tensor>;
 using Two = std::tuple<at::Tensor, at::Tensor>;
 using TwoOutputs = std::tuple<at::Tensor&, at::Tensor&>;
 using MaybeRange = std::optional<at::ArrayRef<double>>;
-constexpr int64_t kMostPairs = INT64_C(1)
-                               << 24;  // of elements and edges, all of which are compared
 
 /// Waits for the device.
 template <class Number>
@@ -205,7 +203,8 @@ TwoOutputs written(const Histogram& made, at::Tensor& counts, at::Tensor& edges,
   return {write_to(counts, std::get<0>(*made)), write_to(edges, std::get<1>(*made))};
 }
 
-bool may_write(const at::Tensor& self, const at::Tensor& counts, const at::Tensor& edges) {
+bool may_write_histogram(const at::Tensor& self, const at::Tensor& counts,
+                         const at::Tensor& edges) {
   return may_be_written(counts, self, self.scalar_type()) &&
          may_be_written(edges, self, self.scalar_type());
 }
@@ -219,8 +218,9 @@ Two histogram_of_edges(const at::Tensor& self, const at::Tensor& bins, const May
 TwoOutputs histogram_of_edges_out(const at::Tensor& self, const at::Tensor& bins,
                                   const Maybe& weight, bool is_density, at::Tensor& counts,
                                   at::Tensor& edges) {
-  const Histogram made =
-      may_write(self, counts, edges) ? by_edges(self, bins, weight, is_density) : std::nullopt;
+  const Histogram made = may_write_histogram(self, counts, edges)
+                             ? by_edges(self, bins, weight, is_density)
+                             : std::nullopt;
   return written<at::_ops::histogram_bins_tensor_out>(made, counts, edges, self, bins, weight,
                                                       is_density);
 }
@@ -234,7 +234,7 @@ Two histogram(const at::Tensor& self, int64_t bins, MaybeRange range, const Mayb
 TwoOutputs histogram_out(const at::Tensor& self, int64_t bins, MaybeRange range,
                          const Maybe& weight, bool is_density, at::Tensor& counts,
                          at::Tensor& edges) {
-  const Histogram made = may_write(self, counts, edges)
+  const Histogram made = may_write_histogram(self, counts, edges)
                              ? by_range(self, bins, range, weight, is_density)
                              : std::nullopt;
   return written<at::_ops::histogram_bin_ct_out>(made, counts, edges, self, bins, range, weight,

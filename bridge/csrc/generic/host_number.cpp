@@ -45,7 +45,7 @@ bool fits_real(double value, at::ScalarType dtype) {
 }
 
 /// What PyTorch's CPU makes of a number that it casts to an integer: it wraps.
-int64_t wrapped(int64_t value, at::ScalarType dtype) {
+int64_t wrapped_into(int64_t value, at::ScalarType dtype) {
   switch (dtype) {
     case at::kBool:
       return value != 0;
@@ -117,7 +117,7 @@ uint64_t bits_of(const at::Scalar& value, at::ScalarType common, at::ScalarType 
     return value.isFloatingPoint() ? value.toDouble() != 0 : value.to<int64_t>() != 0;
   const int64_t integer =
       value.isFloatingPoint() ? static_cast<int64_t>(value.toDouble()) : value.to<int64_t>();
-  return bits_in(as, wrapped(integer, common));
+  return bits_in(as, wrapped_into(integer, common));
 }
 
 }  // namespace tbk::generic

@@ -18,14 +18,14 @@ bool is_read_by(const at::Tensor& self, const at::Tensor& index) {
          offers_index(self.device().index());
 }
 
-bool may_be_written(const at::Tensor& out, const at::Tensor& self, const at::Tensor& index) {
+bool may_be_gathered_into(const at::Tensor& out, const at::Tensor& self, const at::Tensor& index) {
   return are_plain({&self, &out}) && out.scalar_type() == self.scalar_type() &&
          is_apart(out, {&self, &index});
 }
 
 bool gather_into(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out) {
   const std::optional<int64_t> at = wrapped(dim, self);
-  if (!at.has_value() || !are_plain({&self, &index}) || !may_be_written(out, self, index))
+  if (!at.has_value() || !are_plain({&self, &index}) || !may_be_gathered_into(out, self, index))
     return false;
   if (index.numel() == 0 && is_open(Route::generic)) {  // of any dtype and number of dimensions
     at::native::resize_output(out, index.sizes());
@@ -55,7 +55,7 @@ std::optional<at::DimVector> selected_sizes(const at::Tensor& self, int64_t dim,
 
 bool select_into(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out) {
   const std::optional<int64_t> at = wrapped(dim, self);
-  if (!at.has_value() || !is_read_by(self, index) || !may_be_written(out, self, index))
+  if (!at.has_value() || !is_read_by(self, index) || !may_be_gathered_into(out, self, index))
     return false;
   const std::optional<at::DimVector> sizes = selected_sizes(self, *at, index);
   if (!sizes.has_value()) return false;
@@ -81,7 +81,7 @@ bool run_flat(const char* operation, int64_t mode, const at::Tensor& table, cons
 
 bool take_into(const at::Tensor& self, const at::Tensor& index, at::Tensor& out) {
   if (!is_read_by(self, index) || index.scalar_type() != at::kLong ||
-      !may_be_written(out, self, index))
+      !may_be_gathered_into(out, self, index))
     return false;
   at::native::resize_output(out, index.sizes());
   return run_flat("aten::take", TBK_INDEX_GATHER, self, index, out);

@@ -16,7 +16,7 @@
 namespace tbk::generic {
 namespace {
 
-using List = c10::List<std::optional<at::Tensor>>;
+using IndexList = c10::List<std::optional<at::Tensor>>;
 
 bool fits_mask(const at::Tensor& mask, const at::Tensor& self, int64_t first) {
   return mask.dim() > 0 && first + mask.dim() <= self.dim() &&
@@ -33,8 +33,8 @@ bool is_within(const at::Tensor& index, int64_t size) {
 
 /// The same indices as tensors of places on the device: a mask becomes one for each of its dimensions,
 /// whose length the host reads. Nothing where PyTorch raises or warns.
-std::optional<List> places_of(const at::Tensor& self, const List& indices) {
-  List places;
+std::optional<IndexList> wrapped_places(const at::Tensor& self, const IndexList& indices) {
+  IndexList places;
   bool has_any = false;
   for (const std::optional<at::Tensor>& index : indices) {
     const auto dim = static_cast<int64_t>(places.size());
@@ -55,14 +55,14 @@ std::optional<List> places_of(const at::Tensor& self, const List& indices) {
       return std::nullopt;
     }
   }
-  return has_any ? std::optional<List>(std::move(places)) : std::nullopt;
+  return has_any ? std::optional<IndexList>(std::move(places)) : std::nullopt;
 }
 
 /// What a list of places, without masks, makes of the dimensions of a table: those between the first and the
 /// last that are found by indices become the indices' own, where they are neighbours; else these stand in front.
 class Indexed {
  public:
-  Indexed(const at::Tensor& self, const List& places) : rank_(self.dim()) {
+  Indexed(const at::Tensor& self, const IndexList& places) : rank_(self.dim()) {
     for (size_t d = 0; d < static_cast<size_t>(rank_); d++)
       indices_.push_back(d < places.size() && is_there(places[d]) ? *places.get(d) : at::Tensor());
     find_shared();
@@ -145,11 +145,11 @@ Shaped exactly(const at::Tensor& tensor) {
   return Shaped(tensor, tensor.sizes(), tensor.strides());
 }
 
-bool index_into(const at::Tensor& self, const List& indices, at::Tensor& out) {
+bool index_into(const at::Tensor& self, const IndexList& indices, at::Tensor& out) {
   if (!is_open(Route::generic) || !are_plain({&self, &out}) ||
       self.scalar_type() != out.scalar_type() || !offers_index(self.device().index()))
     return false;
-  const std::optional<List> places = places_of(self, indices);
+  const std::optional<IndexList> places = wrapped_places(self, indices);
   if (!places.has_value()) return false;
   const Indexed indexed(self, *places);
   if (!indexed.is_possible() || !is_apart(out, {&self}) || !indexed.is_apart_from(out))
@@ -158,15 +158,15 @@ bool index_into(const at::Tensor& self, const List& indices, at::Tensor& out) {
   return indexed.placement("aten::index.Tensor").run(TBK_INDEX_GATHER, exactly(self), exactly(out));
 }
 
-at::Tensor& index_out(const at::Tensor& self, const List& indices, at::Tensor& out) {
+at::Tensor& index_out(const at::Tensor& self, const IndexList& indices, at::Tensor& out) {
   return served_or_on_host<at::_ops::index_Tensor_out>(index_into(self, indices, out),
                                                        Route::generic, out, self, indices, out);
 }
 
 /// PyTorch lays out the result, and comes to index_out. It would make places of masks twice.
-at::Tensor index(const at::Tensor& self, const List& indices) {
+at::Tensor index(const at::Tensor& self, const IndexList& indices) {
   if (is_open(Route::generic) && are_plain({&self}) && offers_index(self.device().index()))
-    if (const std::optional<List> places = places_of(self, indices))
+    if (const std::optional<IndexList> places = wrapped_places(self, indices))
       return at::compositeexplicitautogradnonfunctional::index(self, *places);
   return on_host<at::_ops::index_Tensor>(self, indices);
 }
@@ -180,7 +180,7 @@ at::Tensor settled(const at::Tensor& values, const at::Tensor& self) {
 
 /// The one mask that says all of a call which writes one number, over all dimensions; not defined where the
 /// call is another.
-at::Tensor lone_mask(const at::Tensor& self, const List& indices, const at::Tensor& values) {
+at::Tensor lone_mask(const at::Tensor& self, const IndexList& indices, const at::Tensor& values) {
   at::Tensor mask;
   int64_t before = 0;
   for (const std::optional<at::Tensor>& index : indices) {
@@ -202,8 +202,9 @@ at::Tensor lone_mask(const at::Tensor& self, const List& indices, const at::Tens
   return mask.to(self.device()).reshape(sizes);
 }
 
-bool put_places(at::Tensor& self, const List& indices, const at::Tensor& values, bool accumulate) {
-  const std::optional<List> places = places_of(self, indices);
+bool put_places(at::Tensor& self, const IndexList& indices, const at::Tensor& values,
+                bool accumulate) {
+  const std::optional<IndexList> places = wrapped_places(self, indices);
   if (!places.has_value()) return false;
   const Indexed indexed(self, *places);
   if (!indexed.is_possible() || !at::is_expandable_to(values.sizes(), indexed.sizes()) ||
@@ -214,7 +215,8 @@ bool put_places(at::Tensor& self, const List& indices, const at::Tensor& values,
       .run(mode, exactly(self), exactly(values.expand(indexed.sizes())));
 }
 
-bool put_into(at::Tensor& self, const List& indices, const at::Tensor& given, bool accumulate) {
+bool put_into(at::Tensor& self, const IndexList& indices, const at::Tensor& given,
+              bool accumulate) {
   if (!is_open(Route::generic) || !are_plain({&self}) || !offers_index(self.device().index()))
     return false;
   const at::Tensor values = settled(given, self);
@@ -224,7 +226,7 @@ bool put_into(at::Tensor& self, const List& indices, const at::Tensor& given, bo
   return put_places(self, indices, values, accumulate);
 }
 
-at::Tensor& index_put_impl(at::Tensor& self, const List& indices, const at::Tensor& values,
+at::Tensor& index_put_impl(at::Tensor& self, const IndexList& indices, const at::Tensor& values,
                            bool accumulate, bool unsafe) {
   using Op = at::_ops::_index_put_impl_;
   return served_or_on_host<Op>(put_into(self, indices, values, accumulate), Route::generic, self,

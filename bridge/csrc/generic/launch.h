@@ -11,6 +11,10 @@ namespace at {
 struct TensorIteratorBase;
 }
 
+namespace tbk {
+class Kernel;
+}
+
 namespace tbk::generic {
 
 /// Returns whether the backend offers tbk::pointwise, or tbk::reduce, on `device`. Opens the device.
@@ -86,7 +90,7 @@ class Launch {
   int64_t index_bits() const;
   bool knows(uint64_t dtypes) const;
   template <class Arguments>
-  static bool run(class Kernel& kernel, const void* identity, Arguments arguments,
+  static bool run(Kernel& kernel, const void* identity, Arguments arguments,
                   c10::ArrayRef<Launch*> sets);
 
   c10::DeviceIndex device_;

@@ -85,15 +85,16 @@ at::Tensor computed(const Program& program, const Rows& rows, c10::IntArrayRef s
   return run_program(program, out, inputs) ? out : at::Tensor();
 }
 
-enum Form { kPlain = 0, kWeight = 1, kBias = 2 };
+enum LayerNormForm { kRowPlain = 0, kRowWeight = 1, kRowBias = 2 };
 
 const Program* forward_program(at::ScalarType dtype, int form) {
   return program_by_key({Formulas::kLayerNorm, dtype, dtype, form}, [&](ProgramBuilder& b) {
     const at::ScalarType inner = computed_in(dtype);
     const Value x = b.cast(b.input(dtype), inner), mean = b.input(inner), scale = b.input(inner);
     Value result = b.apply(TBK_OPCODE_MUL, {b.apply(TBK_OPCODE_SUB, {x, mean}), scale});
-    if (form & kWeight) result = b.apply(TBK_OPCODE_MUL, {result, b.cast(b.input(dtype), inner)});
-    if (form & kBias) result = b.apply(TBK_OPCODE_ADD, {result, b.cast(b.input(dtype), inner)});
+    if (form & kRowWeight)
+      result = b.apply(TBK_OPCODE_MUL, {result, b.cast(b.input(dtype), inner)});
+    if (form & kRowBias) result = b.apply(TBK_OPCODE_ADD, {result, b.cast(b.input(dtype), inner)});
     b.result(b.cast(result, dtype));
   });
 }
@@ -125,7 +126,7 @@ std::optional<Three> forward(const at::Tensor& input, c10::SymIntArrayRef shape,
   c10::SmallVector<const at::Tensor*, 5> inputs = {&input, &mean, &scale};
   if (is_there(weight)) inputs.push_back(&*weight);
   if (is_there(bias)) inputs.push_back(&*bias);
-  const int form = (is_there(weight) ? kWeight : 0) | (is_there(bias) ? kBias : 0);
+  const int form = (is_there(weight) ? kRowWeight : 0) | (is_there(bias) ? kRowBias : 0);
   at::Tensor out =
       computed(*forward_program(rows.dtype(), form), rows, input.sizes(), rows.dtype(), inputs);
   if (!out.defined()) return std::nullopt;
@@ -143,7 +144,7 @@ const Program* weighed_program(at::ScalarType dtype, bool has_weight) {
       });
 }
 
-const Program* normal_program(at::ScalarType dtype) {
+const Program* normalized_program(at::ScalarType dtype) {
   return program_by_key({Formulas::kLayerNormNormal, dtype, dtype, 0}, [&](ProgramBuilder& b) {
     const at::ScalarType inner = computed_in(dtype);
     const auto input = [&] { return b.cast(b.input(dtype), inner); };
@@ -224,7 +225,7 @@ std::optional<Three> backward(const at::Tensor& gradient, const at::Tensor& inpu
   };
   const bool has_weight = is_there(weight);
   const at::Tensor plain = temporary(*weighed_program(rows.dtype(), false), {&gradient}),
-                   normal = temporary(*normal_program(rows.dtype()), {&input, &mean, &scale});
+                   normal = temporary(*normalized_program(rows.dtype()), {&input, &mean, &scale});
   const at::Tensor weighed =
       has_weight ? temporary(*weighed_program(rows.dtype(), true), {&gradient, &*weight}) : plain;
   if (!plain.defined() || !normal.defined() || !weighed.defined()) return std::nullopt;
@@ -240,12 +241,6 @@ std::optional<Three> backward(const at::Tensor& gradient, const at::Tensor& inpu
   for (size_t i = 1; i < found.size(); i++)
     if (asked[i]) found[i] = found[i].view(rows.shape());
   return Three(std::move(found[0]), std::move(found[1]), std::move(found[2]));
-}
-
-template <class Op>
-void count(const at::Tensor& input) {
-  static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
-  count_call(counter, Route::composed, input.device().index(), input.scalar_type());
 }
 
 /// Whether `input` is a single row, without a dimension of rows. Of one element only roundings are left.
@@ -268,7 +263,7 @@ Three layer_norm(const at::Tensor& input, c10::SymIntArrayRef shape, const Maybe
     return {of_row(out), of_row(mean), of_row(scale)};
   }
   if (std::optional<Three> served = forward(input, shape, weight, bias, eps)) {
-    count<Op>(input);
+    count_composed<Op>(true, input);
     return std::move(*served);
   }
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(input, shape, weight, bias,
@@ -287,7 +282,7 @@ Three layer_norm_backward(const at::Tensor& gradient, const at::Tensor& input,
   }
   if (std::optional<Three> served =
           backward(gradient, input, shape, mean, scale, weight, bias, wanted)) {
-    count<Op>(input);
+    count_composed<Op>(true, input);
     return std::move(*served);
   }
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(gradient, input, shape, mean,

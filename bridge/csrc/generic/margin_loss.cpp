@@ -18,7 +18,6 @@ namespace {
 
 using Maybe = std::optional<at::Tensor>;
 using Two = std::tuple<at::Tensor, at::Tensor>;
-constexpr int64_t kMostPairs = INT64_C(1) << 24;
 
 /// Samples in rows, classes in columns; one sample may be without a dimension of its own.
 at::Tensor in_rows(const at::Tensor& tensor, const at::Tensor& self) {

@@ -13,7 +13,7 @@
 namespace tbk::generic {
 namespace {
 
-constinit Kernel kernel(TBK_NAME_matmul, TBK_VERSION_matmul);
+constinit Kernel matmul_kernel(TBK_NAME_matmul, TBK_VERSION_matmul);
 
 /// The sizes of the result, of operands whose own fit each other.
 at::DimVector sizes_of(const Product& product) {
@@ -71,13 +71,13 @@ bool is_multiplied(at::ScalarType dtype) {
   }
 }
 
-bool is_operand(const at::Tensor& tensor, const at::Tensor& out) {
+bool is_product_operand(const at::Tensor& tensor, const at::Tensor& out) {
   return is_ours(tensor) && tensor.device() == out.device() && tensor.layout() == at::kStrided &&
          tensor.scalar_type() == out.scalar_type() && !tensor.is_neg();
 }
 
 /// Whether no element of `tensor` is one of `out`.
-bool is_apart(const at::Tensor& tensor, const at::Tensor& out) {
+bool is_apart_from(const at::Tensor& tensor, const at::Tensor& out) {
   return !tensor.is_alias_of(out) ||
          at::get_overlap_status(tensor, out) == at::MemOverlapStatus::No;
 }
@@ -90,8 +90,9 @@ bool is_added(const Product& product) {
 bool takes_summand(const Product& product, const at::Tensor& out, c10::IntArrayRef sizes) {
   if (product.summand == nullptr) return true;
   const at::Tensor& summand = *product.summand;
-  if (!is_operand(summand, out) || !at::is_expandable_to(summand.sizes(), sizes)) return false;
-  return summand.is_same(out) ? summand.sizes() == sizes : is_apart(summand, out);
+  if (!is_product_operand(summand, out) || !at::is_expandable_to(summand.sizes(), sizes))
+    return false;
+  return summand.is_same(out) ? summand.sizes() == sizes : is_apart_from(summand, out);
 }
 
 /// PyTorch raises for numbers of a higher kind, and for those that do not fit.
@@ -99,12 +100,12 @@ bool takes_number(const at::Scalar& number, at::ScalarType dtype) {
   return fits(number, dtype, /*is_checked=*/at::isIntegralType(dtype, /*includeBool=*/false));
 }
 
-bool is_served(const Product& product, const at::Tensor& out, c10::IntArrayRef sizes) {
-  if (!is_open(Route::generic) || !is_ours(out) || !is_operand(out, out)) return false;
+bool is_product_served(const Product& product, const at::Tensor& out, c10::IntArrayRef sizes) {
+  if (!is_open(Route::generic) || !is_ours(out) || !is_product_operand(out, out)) return false;
   const at::ScalarType dtype = out.scalar_type();
-  return offers_matmul(out.device().index(), dtype) && is_operand(product.first, out) &&
-         is_operand(product.second, out) && is_apart(product.first, out) &&
-         is_apart(product.second, out) && takes_summand(product, out, sizes) &&
+  return offers_matmul(out.device().index(), dtype) && is_product_operand(product.first, out) &&
+         is_product_operand(product.second, out) && is_apart_from(product.first, out) &&
+         is_apart_from(product.second, out) && takes_summand(product, out, sizes) &&
          takes_number(product.alpha, dtype) && takes_number(product.beta, dtype) &&
          at::has_internal_overlap(out) == at::MemOverlap::No;
 }
@@ -138,20 +139,20 @@ bool launch_product(const Product& product, const at::Tensor& out) {
                                        scalar_in(dtype, product.alpha),
                                        scalar_in(dtype, product.beta),
                                        index_bits_of(tensors)};
-  return launch(kernel, device, &arguments, tensors, arguments.index_bits);
+  return launch(matmul_kernel, device, &arguments, tensors, arguments.index_bits);
 }
 
 }  // namespace
 
 bool offers_matmul(c10::DeviceIndex device, at::ScalarType dtype) {
   const at::ScalarType part = part_dtype(dtype);
-  return is_multiplied(part) && offers(kernel, device, part);
+  return is_multiplied(part) && offers(matmul_kernel, device, part);
 }
 
 bool multiply(const Product& product, const at::Tensor& out) {
   const at::DimVector sizes = sizes_of(product);
   if (is_pair(out.scalar_type())) return multiply_pairs(product, out, sizes);
-  if (!is_served(product, out, sizes)) return false;
+  if (!is_product_served(product, out, sizes)) return false;
   at::native::resize_output(out, sizes);
   return out.numel() == 0 || launch_product(product, out);
 }

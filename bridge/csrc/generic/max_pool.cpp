@@ -26,15 +26,20 @@ namespace tbk::generic {
 namespace {
 
 /// One place before the dimension, along it, behind it, and in the window.
-enum Dimension : uint16_t { kBefore = 0, kAlong = 1, kBehind = 2, kInner = 3 };
+enum PooledDimension : uint16_t {
+  kPoolBefore = 0,
+  kPoolAlong = 1,
+  kPoolBehind = 2,
+  kPoolInner = 3
+};
 
 /// Returns what no element of the dtype is below.
-double least_of(at::ScalarType computed) {
+double lowest_of(at::ScalarType computed) {
   if (at::isFloatingType(computed)) return -std::numeric_limits<double>::infinity();
   return std::ldexp(-1.0, computed == at::kLong ? 63 : 31);
 }
 
-struct Pass {
+struct MaxPoolPass {
   at::ScalarType dtype;
   const Axis& axis;
   bool is_first;  ///< Else there are places along other dimensions already.
@@ -45,13 +50,13 @@ struct Pass {
 };
 
 /// An element of the window and its place among all that are pooled; -1 where there is none.
-void write_map(ProgramBuilder& b, const Pass& pass) {
+void write_map(ProgramBuilder& b, const MaxPoolPass& pass) {
   const at::ScalarType computed = computed_in(pass.dtype);
   AxisBuilder axis(b, pass.axis, at::kFloat);
-  const Value size = b.number(at::kLong), least = b.constant(least_of(computed), computed);
+  const Value size = b.number(at::kLong), least = b.constant(lowest_of(computed), computed);
   const uint16_t values = b.indexed_input(pass.dtype, 3);
-  const auto [index, is_inside] = axis.inside(b.coordinate(kAlong), b.coordinate(kInner));
-  const Value before = b.coordinate(kBefore), behind = b.coordinate(kBehind);
+  const auto [index, is_inside] = axis.inside(b.coordinate(kPoolAlong), b.coordinate(kPoolInner));
+  const Value before = b.coordinate(kPoolBefore), behind = b.coordinate(kPoolBehind);
   const Value loaded = b.load(values, {before, index, behind}, TBK_BOUNDS_ZERO);
   Value place = b.apply(TBK_OPCODE_MUL, {index, size});
   if (!pass.is_first) {
@@ -63,7 +68,7 @@ void write_map(ProgramBuilder& b, const Pass& pass) {
   b.result(b.apply(TBK_OPCODE_SELECT, {is_inside, place, b.constant(-1, at::kLong)}));
 }
 
-void write_combine(ProgramBuilder& b, const Pass& pass) {
+void write_combine(ProgramBuilder& b, const MaxPoolPass& pass) {
   const at::ScalarType computed = computed_in(pass.dtype);
   const AxisBuilder numbers(b, pass.axis, at::kFloat);
   b.number(at::kLong);
@@ -81,19 +86,19 @@ void write_combine(ProgramBuilder& b, const Pass& pass) {
   b.result(b.apply(TBK_OPCODE_SELECT, {is_later, later_place, place}));
 }
 
-void write_finish(ProgramBuilder& b, const Pass& pass) {
+void write_finish(ProgramBuilder& b, const MaxPoolPass& pass) {
   const AxisBuilder numbers(b, pass.axis, at::kFloat);
   b.number(at::kLong);
   b.result(b.cast(b.parameter(computed_in(pass.dtype)), pass.dtype));
   b.result(b.parameter(at::kLong));
 }
 
-const Reduction* greatest_of(const Pass& pass) {
-  const auto made = [&](Formulas of, void (*write)(ProgramBuilder&, const Pass&)) {
+const Reduction* greatest_of(const MaxPoolPass& pass) {
+  const auto made = [&](Formulas of, void (*write)(ProgramBuilder&, const MaxPoolPass&)) {
     return program_by_key(pass.key(of), [&](ProgramBuilder& b) { write(b, pass); });
   };
   const std::vector<uint64_t> identity = {
-      bits_in(computed_in(pass.dtype), least_of(computed_in(pass.dtype))),
+      bits_in(computed_in(pass.dtype), lowest_of(computed_in(pass.dtype))),
       bits_in(at::kLong, int64_t{-1})};
   return intern_reduction(made(Formulas::kMaxPool, write_map),
                           made(Formulas::kMaxPoolCombine, write_combine),
@@ -106,7 +111,7 @@ struct Pooled {
 };
 
 /// `size` is how many places one of this dimension stands for.
-bool run_pass(const Pooled& from, const Pooled& to, const Pass& pass, int64_t size) {
+bool run_pass(const Pooled& from, const Pooled& to, const MaxPoolPass& pass, int64_t size) {
   Launch launch(to.values.device().index(), to.values.sizes(), {pass.axis.most_inputs()});
   launch.keep_dimensions();
   launch.output(to.values, to.values.strides());
@@ -147,8 +152,8 @@ size_t place_in(c10::IntArrayRef order, int64_t dimension) {
 }
 
 /// The dimensions one after the other, the last one first.
-bool forward(const at::Tensor& input, const at::Tensor& out, const at::Tensor& places,
-             const Axes& axes) {
+bool max_pool(const at::Tensor& input, const at::Tensor& out, const at::Tensor& places,
+              const Axes& axes) {
   if (!is_resampled(input, out) || !is_pooled(input, out, places, axes)) return false;
   const Composition whole;
   const at::DimVector order = memory_order(out);
@@ -160,7 +165,7 @@ bool forward(const at::Tensor& input, const at::Tensor& out, const at::Tensor& p
     const Axis& axis = axes[i].axis;
     const size_t place = place_in(order, axes[i].dimension);
     Pooled made = i == 0 && is_direct ? target : empty_along(now, place, axis.out);
-    const Pass pass = {out.scalar_type(), axis, /*is_first=*/i + 1 == axes.size()};
+    const MaxPoolPass pass = {out.scalar_type(), axis, /*is_first=*/i + 1 == axes.size()};
     if (!run_pass(split(now, place), split(made, place), pass, size)) return false;
     size *= axis.in;
     now = std::move(made);
@@ -273,8 +278,8 @@ bool run_backward(const at::Tensor& gradient, const at::Tensor& places, const at
 }
 
 /// PyTorch's CPU has no gradients of integers, whatever is asked for by hand.
-bool backward(const at::Tensor& gradient, const at::Tensor& input, const at::Tensor& places,
-              const at::Tensor& out, const Axes& axes) {
+bool max_pool_backward(const at::Tensor& gradient, const at::Tensor& input,
+                       const at::Tensor& places, const at::Tensor& out, const Axes& axes) {
   if (!at::isFloatingType(input.scalar_type())) return false;
   if (!is_resampled(gradient, out) || !is_pooled(out, gradient, places, axes) ||
       out.sizes() != input.sizes())
@@ -286,22 +291,22 @@ bool backward(const at::Tensor& gradient, const at::Tensor& input, const at::Ten
 using Pair = std::tuple<at::Tensor&, at::Tensor&>;
 
 template <class Op, size_t kRank>
-Pair pool(const at::Tensor& self, c10::IntArrayRef kernel, c10::IntArrayRef stride,
-          c10::IntArrayRef padding, c10::IntArrayRef dilation, bool is_ceiled, at::Tensor& out,
-          at::Tensor& places) {
+Pair max_pool_into(const at::Tensor& self, c10::IntArrayRef kernel, c10::IntArrayRef stride,
+                   c10::IntArrayRef padding, c10::IntArrayRef dilation, bool is_ceiled,
+                   at::Tensor& out, at::Tensor& places) {
   const Axes axes = window_axes(self, kRank, {kernel, stride, padding, dilation, is_ceiled});
-  if (count_composed<Op>(forward(self, out, places, axes), out)) return {out, places};
+  if (count_composed<Op>(max_pool(self, out, places, axes), out)) return {out, places};
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, kernel, stride, padding,
                                                                dilation, is_ceiled, out, places);
 }
 
 template <class Op, size_t kRank>
-at::Tensor& pool_backward(const at::Tensor& gradient, const at::Tensor& self,
-                          c10::IntArrayRef kernel, c10::IntArrayRef stride,
-                          c10::IntArrayRef padding, c10::IntArrayRef dilation, bool is_ceiled,
-                          const at::Tensor& places, at::Tensor& out) {
+at::Tensor& max_pool_backward_into(const at::Tensor& gradient, const at::Tensor& self,
+                                   c10::IntArrayRef kernel, c10::IntArrayRef stride,
+                                   c10::IntArrayRef padding, c10::IntArrayRef dilation,
+                                   bool is_ceiled, const at::Tensor& places, at::Tensor& out) {
   const Axes axes = window_axes(self, kRank, {kernel, stride, padding, dilation, is_ceiled});
-  if (count_composed<Op>(backward(gradient, self, places, out, axes), out)) return out;
+  if (count_composed<Op>(max_pool_backward(gradient, self, places, out, axes), out)) return out;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(
       gradient, self, kernel, stride, padding, dilation, is_ceiled, places, out);
 }
@@ -316,7 +321,7 @@ std::tuple<at::Tensor, at::Tensor> pool3d(const at::Tensor& self, c10::IntArrayR
     const at::DimVector sizes = result_sizes(self, axes);
     at::Tensor out = empty_as(self, sizes);
     at::Tensor places = empty_strided_on(self.device().index(), sizes, out.strides(), at::kLong);
-    if (count_composed<Op>(forward(self, out, places, axes), out)) return {out, places};
+    if (count_composed<Op>(max_pool(self, out, places, axes), out)) return {out, places};
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, kernel, stride, padding,
                                                                dilation, is_ceiled);
@@ -330,28 +335,29 @@ at::Tensor pool3d_backward(const at::Tensor& gradient, const at::Tensor& self,
   const Axes axes = window_axes(self, 3, {kernel, stride, padding, dilation, is_ceiled});
   if (!axes.empty() && self.layout() == at::kStrided) {
     at::Tensor out = empty_as(self, self.sizes());
-    if (count_composed<Op>(backward(gradient, self, places, out, axes), out)) return out;
+    if (count_composed<Op>(max_pool_backward(gradient, self, places, out, axes), out)) return out;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(
       gradient, self, kernel, stride, padding, dilation, is_ceiled, places);
 }
 
 template <class Op>
-Pair adaptive(const at::Tensor& self, c10::IntArrayRef sizes, at::Tensor& out, at::Tensor& places) {
+Pair adaptive_max_pool_into(const at::Tensor& self, c10::IntArrayRef sizes, at::Tensor& out,
+                            at::Tensor& places) {
   // PyTorch's CPU has integers pooled over windows alone.
   if (at::isFloatingType(self.scalar_type()) &&
-      count_composed<Op>(forward(self, out, places, adaptive_axes(self, sizes)), out))
+      count_composed<Op>(max_pool(self, out, places, adaptive_axes(self, sizes)), out))
     return {out, places};
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, sizes, out, places);
 }
 
 template <class Op, size_t kRank>
-at::Tensor& adaptive_backward(const at::Tensor& gradient, const at::Tensor& self,
-                              const at::Tensor& places, at::Tensor& out) {
+at::Tensor& adaptive_max_pool_backward_into(const at::Tensor& gradient, const at::Tensor& self,
+                                            const at::Tensor& places, at::Tensor& out) {
   if (gradient.dim() > static_cast<int64_t>(kRank)) {
     const Axes axes =
         adaptive_axes(self, gradient.sizes().slice(static_cast<size_t>(gradient.dim()) - kRank));
-    if (count_composed<Op>(backward(gradient, self, places, out, axes), out)) return out;
+    if (count_composed<Op>(max_pool_backward(gradient, self, places, out, axes), out)) return out;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(gradient, self, places, out);
 }
@@ -359,20 +365,20 @@ at::Tensor& adaptive_backward(const at::Tensor& gradient, const at::Tensor& self
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("max_pool2d_with_indices.out", pool<at::_ops::max_pool2d_with_indices_out, 2>);
+  m.impl("max_pool2d_with_indices.out", max_pool_into<at::_ops::max_pool2d_with_indices_out, 2>);
   m.impl("max_pool2d_with_indices_backward.grad_input",
-         pool_backward<at::_ops::max_pool2d_with_indices_backward_grad_input, 2>);
+         max_pool_backward_into<at::_ops::max_pool2d_with_indices_backward_grad_input, 2>);
   m.impl("max_pool3d_with_indices", pool3d);
-  m.impl("max_pool3d_with_indices.out", pool<at::_ops::max_pool3d_with_indices_out, 3>);
+  m.impl("max_pool3d_with_indices.out", max_pool_into<at::_ops::max_pool3d_with_indices_out, 3>);
   m.impl("max_pool3d_with_indices_backward", pool3d_backward);
   m.impl("max_pool3d_with_indices_backward.grad_input",
-         pool_backward<at::_ops::max_pool3d_with_indices_backward_grad_input, 3>);
-  m.impl("adaptive_max_pool2d.out", adaptive<at::_ops::adaptive_max_pool2d_out>);
-  m.impl("adaptive_max_pool3d.out", adaptive<at::_ops::adaptive_max_pool3d_out>);
+         max_pool_backward_into<at::_ops::max_pool3d_with_indices_backward_grad_input, 3>);
+  m.impl("adaptive_max_pool2d.out", adaptive_max_pool_into<at::_ops::adaptive_max_pool2d_out>);
+  m.impl("adaptive_max_pool3d.out", adaptive_max_pool_into<at::_ops::adaptive_max_pool3d_out>);
   m.impl("adaptive_max_pool2d_backward.grad_input",
-         adaptive_backward<at::_ops::adaptive_max_pool2d_backward_grad_input, 2>);
+         adaptive_max_pool_backward_into<at::_ops::adaptive_max_pool2d_backward_grad_input, 2>);
   m.impl("adaptive_max_pool3d_backward.grad_input",
-         adaptive_backward<at::_ops::adaptive_max_pool3d_backward_grad_input, 3>);
+         adaptive_max_pool_backward_into<at::_ops::adaptive_max_pool3d_backward_grad_input, 3>);
 }
 
 }  // namespace tbk::generic

@@ -49,7 +49,7 @@ bool has_mode(const at::Tensor& self, int64_t dim) {
          offers_sort(self.device().index());
 }
 
-Two found(const at::Tensor& self, int64_t dim, bool keeps) {
+Two mode_of(const at::Tensor& self, int64_t dim, bool keeps) {
   if (self.dim() == 0) return {self.clone(), at::zeros({}, self.options().dtype(at::kLong))};
   return mode_along(self, *wrapped(dim, self), keeps);
 }
@@ -57,7 +57,7 @@ Two found(const at::Tensor& self, int64_t dim, bool keeps) {
 Two mode(const at::Tensor& self, int64_t dim, bool keeps) {
   using Op = at::_ops::mode;
   if (!has_mode(self, dim)) return on_host<Op>(self, dim, keeps);
-  return made_like<Op>(self, [&] { return found(self, dim, keeps); });
+  return made_like<Op>(self, [&] { return mode_of(self, dim, keeps); });
 }
 
 TwoOutputs mode_out(const at::Tensor& self, int64_t dim, bool keeps, at::Tensor& values,
@@ -71,7 +71,7 @@ TwoOutputs mode_out(const at::Tensor& self, int64_t dim, bool keeps, at::Tensor&
   assert_apart(values, {&read});
   assert_apart(indices, {&read});
   return made_like<Op>(self, [&] {
-    const auto [value, index] = found(self, dim, keeps);
+    const auto [value, index] = mode_of(self, dim, keeps);
     return TwoOutputs(write_to(values, value), write_to(indices, index));
   });
 }

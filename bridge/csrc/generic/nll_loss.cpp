@@ -77,14 +77,14 @@ const Program* quotient_program(at::ScalarType in, at::ScalarType out) {
   });
 }
 
-enum Form { kPlain = 0, kWeighted = 1, kMean = 2 };
+enum NllForm { kNllPlain = 0, kNllWeighted = 1, kNllOverWeights = 2 };
 
 const Program* gradient_program(at::ScalarType target, at::ScalarType dtype, int form) {
   return program_by_key({Formulas::kNllGradient, target, dtype, form}, [&](ProgramBuilder& b) {
     Terms terms(b, target, dtype);
     Value gradient = b.apply(TBK_OPCODE_NEG, {terms.input()});
-    if (form & kWeighted) gradient = b.apply(TBK_OPCODE_MUL, {gradient, terms.input()});
-    if (form & kMean) gradient = b.apply(TBK_OPCODE_DIV, {gradient, terms.input()});
+    if (form & kNllWeighted) gradient = b.apply(TBK_OPCODE_MUL, {gradient, terms.input()});
+    if (form & kNllOverWeights) gradient = b.apply(TBK_OPCODE_DIV, {gradient, terms.input()});
     b.result(b.cast(terms.unless_ignored(gradient), dtype));
   });
 }
@@ -242,7 +242,7 @@ bool Loss::backward(const at::Tensor& gradient, const at::Tensor& total,
   at::Tensor picked_weights;
   if (!at_class.defined() || !pick_weights(at_class, picked_weights)) return false;
   const bool is_mean = reduction_ == at::Reduction::Mean;
-  const int form = (has_weight() ? kWeighted : 0) | (is_mean ? kMean : 0);
+  const int form = (has_weight() ? kNllWeighted : 0) | (is_mean ? kNllOverWeights : 0);
   const at::Tensor each = is_each() ? gradient : gradient.reshape({});
   const at::Tensor by = is_mean ? total.reshape({}) : at::Tensor();
   if (!run(*gradient_program(target_.scalar_type(), dtype(), form), values,

@@ -8,7 +8,7 @@
 namespace tbk::generic {
 namespace {
 
-enum Form { kPlain = 0, kWeight = 1, kBias = 2, kWeightOfPart = 4 };
+enum NormalizeForm { kPlain = 0, kWeight = 1, kBias = 2, kWeightOfPart = 4 };
 
 using Inputs = c10::SmallVector<const at::Tensor*, 6>;
 

@@ -55,13 +55,13 @@ bool move(const at::Tensor& input, const at::Tensor& out, c10::ArrayRef<AxisOf> 
   return is_resampled(from, to) && resample(from, to, axes);
 }
 
-bool forward(const at::Tensor& input, const at::Tensor& out, const Axes& axes) {
+bool pad(const at::Tensor& input, const at::Tensor& out, const Axes& axes) {
   return is_ours(out) && input.scalar_type() != at::kBool && has_sizes(out, input, axes) &&
          move(input, out, axes);
 }
 
-bool backward(const at::Tensor& gradient, const at::Tensor& input, const at::Tensor& out,
-              const Axes& axes) {
+bool pad_backward(const at::Tensor& gradient, const at::Tensor& input, const at::Tensor& out,
+                  const Axes& axes) {
   const at::Tensor from = as_reals(gradient), to = as_reals(out);
   return is_resampled(from, to) && at::isFloatingType(to.scalar_type()) &&
          out.sizes() == input.sizes() && has_sizes(gradient, input, axes) &&
@@ -75,7 +75,7 @@ bool can_have_result(const at::Tensor& input, const Axes& axes) {
 template <class Op, Along kAlong>
 at::Tensor& pad_out(const at::Tensor& self, c10::SymIntArrayRef padding, at::Tensor& out) {
   const Axes axes = padded_axes(kAlong, self, C10_AS_INTARRAYREF_SLOW(padding));
-  if (count_composed<Op>(forward(self, out, axes), out)) return out;
+  if (count_composed<Op>(pad(self, out, axes), out)) return out;
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, padding, out);
 }
 
@@ -85,7 +85,7 @@ at::Tensor pad(const at::Tensor& self, c10::SymIntArrayRef padding) {
   const Axes axes = padded_axes(kAlong, self, C10_AS_INTARRAYREF_SLOW(padding));
   if (can_have_result(self, axes)) {
     at::Tensor out = empty_as(self, result_sizes(self, axes));
-    if (count_composed<Op>(forward(self, out, axes), out)) return out;
+    if (count_composed<Op>(pad(self, out, axes), out)) return out;
   }
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, padding);
 }
@@ -94,7 +94,7 @@ template <class Op, Along kAlong>
 at::Tensor& pad_backward_out(const at::Tensor& gradient, const at::Tensor& self,
                              c10::SymIntArrayRef padding, at::Tensor& out) {
   const Axes axes = padded_axes(kAlong, self, C10_AS_INTARRAYREF_SLOW(padding));
-  if (count_composed<Op>(backward(gradient, self, out, axes), out)) return out;
+  if (count_composed<Op>(pad_backward(gradient, self, out, axes), out)) return out;
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(gradient, self, padding, out);
 }
 
@@ -104,7 +104,7 @@ at::Tensor pad_backward(const at::Tensor& gradient, const at::Tensor& self,
   const Axes axes = padded_axes(kAlong, self, C10_AS_INTARRAYREF_SLOW(padding));
   if (can_have_result(self, axes)) {
     at::Tensor out = empty_as(self, self.sizes());
-    if (count_composed<Op>(backward(gradient, self, out, axes), out)) return out;
+    if (count_composed<Op>(pad_backward(gradient, self, out, axes), out)) return out;
   }
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(gradient, self, padding);
 }

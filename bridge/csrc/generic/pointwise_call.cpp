@@ -21,9 +21,9 @@ namespace {
 using Stack = torch::jit::Stack;
 
 /// One call that a row may serve.
-class Call {
+class PointwiseCall {
  public:
-  Call(const Row& row, const c10::OperatorHandle& op, Stack* stack)
+  PointwiseCall(const Row& row, const c10::OperatorHandle& op, Stack* stack)
       : row_(row), stack_(stack), count_(op.schema().arguments().size()) {}
 
   std::optional<Served> run() {
@@ -314,7 +314,7 @@ class Call {
 }  // namespace
 
 std::optional<Served> serve(const Row& row, const c10::OperatorHandle& op, Stack* stack) {
-  return Call(row, op, stack).run();
+  return PointwiseCall(row, op, stack).run();
 }
 
 }  // namespace tbk::generic

@@ -91,14 +91,14 @@ at::Tensor operand(const at::Tensor& tensor, const at::Tensor& like, at::ScalarT
       .expand(like.sizes());
 }
 
-bool is_operand(const at::Tensor& tensor, const at::Tensor& out) {
+bool is_polynomial_operand(const at::Tensor& tensor, const at::Tensor& out) {
   return is_host_number(tensor) || are_plain({&out, &tensor});
 }
 
 bool polynomial_into(Recurrence recurrence, const at::Tensor& x, const at::Tensor& n,
                      const at::Tensor& out) {
-  if (!is_open(Route::composed) || !are_plain({&out}) || !is_operand(x, out) ||
-      !is_operand(n, out) || !at::isFloatingType(computed_in(out.scalar_type())) ||
+  if (!is_open(Route::composed) || !are_plain({&out}) || !is_polynomial_operand(x, out) ||
+      !is_polynomial_operand(n, out) || !at::isFloatingType(computed_in(out.scalar_type())) ||
       !offers_pointwise(out.device().index()) || !offers_reduce(out.device().index()))
     return false;
   if (out.sizes() != at::IntArrayRef(at::infer_size_dimvector(x.sizes(), n.sizes()))) return false;

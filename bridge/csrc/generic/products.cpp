@@ -82,12 +82,6 @@ at::Tensor& addr_in_place(at::Tensor& self, const at::Tensor& column, const at::
                                                                                beta, alpha, self);
 }
 
-template <class Op>
-void count(const at::Tensor& out) {
-  static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
-  count_call(counter, Route::composed, out.device().index(), out.scalar_type());
-}
-
 bool is_batch_pair(const at::Tensor& first, const at::Tensor& second) {
   return is_ours(first) && is_ours(second) && first.dim() == 3 && second.dim() == 3 &&
          first.size(0) == second.size(0) && first.size(2) == second.size(1);
@@ -110,7 +104,7 @@ at::Tensor& addbmm_out(const at::Tensor& self, const at::Tensor& first, const at
                        const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out) {
   using Op = at::_ops::addbmm_out;
   if (addbmm_into(self, first, second, beta, alpha, out)) {
-    count<Op>(out);
+    count_composed<Op>(true, out);
     return out;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, first, second, beta, alpha,
@@ -121,7 +115,7 @@ at::Tensor& addbmm_in_place(at::Tensor& self, const at::Tensor& first, const at:
                             const at::Scalar& beta, const at::Scalar& alpha) {
   using Op = at::_ops::addbmm_;
   if (addbmm_into(self, first, second, beta, alpha, self)) {
-    count<Op>(self);
+    count_composed<Op>(true, self);
     return self;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, first, second, beta, alpha);
@@ -134,7 +128,7 @@ at::Tensor addbmm(const at::Tensor& self, const at::Tensor& first, const at::Ten
     const at::Tensor out =
         empty_on(first.device().index(), {first.size(1), second.size(2)}, first.scalar_type());
     if (addbmm_into(self, first, second, beta, alpha, out)) {
-      count<Op>(out);
+      count_composed<Op>(true, out);
       return out;
     }
   }
@@ -162,7 +156,7 @@ at::Tensor& addmm_activation_out(const at::Tensor& self, const at::Tensor& first
                                  const at::Scalar& alpha, bool use_gelu, at::Tensor& out) {
   using Op = at::_ops::_addmm_activation_out;
   if (activated_into(self, first, second, beta, alpha, use_gelu, out)) {
-    count<Op>(out);
+    count_composed<Op>(true, out);
     return out;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, first, second, beta, alpha,

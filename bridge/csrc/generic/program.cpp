@@ -29,7 +29,7 @@ Gives what_gives(uint16_t opcode) {
   }
 }
 
-uint16_t number_of(at::ScalarType dtype) {
+uint16_t number_of_dtype(at::ScalarType dtype) {
   return static_cast<uint16_t>(dtype);
 }
 
@@ -103,24 +103,24 @@ Value ProgramBuilder::add(tbk_instruction_t instruction, c10::ArrayRef<Value> op
 
 Value ProgramBuilder::input(at::ScalarType dtype) {
   const auto slot = static_cast<uint16_t>(program_.inputs.size());
-  program_.inputs.push_back({number_of(dtype), TBK_INPUT_ALIGNED, 0, 0});
-  return add({TBK_OPCODE_LOAD, number_of(dtype), slot, 0, 0, 0, 0});
+  program_.inputs.push_back({number_of_dtype(dtype), TBK_INPUT_ALIGNED, 0, 0});
+  return add({TBK_OPCODE_LOAD, number_of_dtype(dtype), slot, 0, 0, 0, 0});
 }
 
 Value ProgramBuilder::number(at::ScalarType dtype) {
   const auto slot = static_cast<uint16_t>(program_.numbers.size());
-  program_.numbers.push_back(number_of(dtype));
-  return add({TBK_OPCODE_NUMBER, number_of(dtype), slot, 0, 0, 0, 0});
+  program_.numbers.push_back(number_of_dtype(dtype));
+  return add({TBK_OPCODE_NUMBER, number_of_dtype(dtype), slot, 0, 0, 0, 0});
 }
 
 Value ProgramBuilder::parameter(at::ScalarType dtype) {
   const auto slot = static_cast<uint16_t>(program_.parameters.size());
-  program_.parameters.push_back(number_of(dtype));
-  return add({TBK_OPCODE_PARAMETER, number_of(dtype), slot, 0, 0, 0, 0});
+  program_.parameters.push_back(number_of_dtype(dtype));
+  return add({TBK_OPCODE_PARAMETER, number_of_dtype(dtype), slot, 0, 0, 0, 0});
 }
 
 Value ProgramBuilder::constant(double value, at::ScalarType dtype) {
-  return add({TBK_OPCODE_CONSTANT, number_of(dtype), 0, 0, 0, 0, bits_in(dtype, value)});
+  return add({TBK_OPCODE_CONSTANT, number_of_dtype(dtype), 0, 0, 0, 0, bits_in(dtype, value)});
 }
 
 Value ProgramBuilder::infinity(at::ScalarType dtype, bool is_negative) {
@@ -129,15 +129,15 @@ Value ProgramBuilder::infinity(at::ScalarType dtype, bool is_negative) {
 }
 
 Value ProgramBuilder::linear_index() {
-  return add({TBK_OPCODE_LINEAR_INDEX, number_of(at::kLong), 0, 0, 0, 0, 0});
+  return add({TBK_OPCODE_LINEAR_INDEX, number_of_dtype(at::kLong), 0, 0, 0, 0, 0});
 }
 
 Value ProgramBuilder::coordinate(uint16_t dimension) {
-  return add({TBK_OPCODE_COORDINATE, number_of(at::kLong), dimension, 0, 0, 0, 0});
+  return add({TBK_OPCODE_COORDINATE, number_of_dtype(at::kLong), dimension, 0, 0, 0, 0});
 }
 
 uint16_t ProgramBuilder::indexed_input(at::ScalarType dtype, uint16_t rank) {
-  program_.inputs.push_back({number_of(dtype), TBK_INPUT_INDEXED, rank, 0});
+  program_.inputs.push_back({number_of_dtype(dtype), TBK_INPUT_INDEXED, rank, 0});
   return static_cast<uint16_t>(program_.inputs.size() - 1);
 }
 
@@ -147,12 +147,13 @@ Value ProgramBuilder::load(uint16_t slot, c10::ArrayRef<Value> indices, uint16_t
 }
 
 Value ProgramBuilder::random_word(uint16_t word, Value seed, Value first, Value number) {
-  return add({TBK_OPCODE_PHILOX, number_of(at::kLong), word, 0, 0, 0, 0}, {seed, first, number});
+  return add({TBK_OPCODE_PHILOX, number_of_dtype(at::kLong), word, 0, 0, 0, 0},
+             {seed, first, number});
 }
 
 Value ProgramBuilder::cast(Value value, at::ScalarType dtype) {
   if (dtype_of(value) == dtype) return value;
-  return add({TBK_OPCODE_CAST, number_of(dtype), 0, 0, 0, 0, 0}, value);
+  return add({TBK_OPCODE_CAST, number_of_dtype(dtype), 0, 0, 0, 0, 0}, value);
 }
 
 Value ProgramBuilder::apply(uint16_t opcode, c10::ArrayRef<Value> operands) {
@@ -161,7 +162,7 @@ Value ProgramBuilder::apply(uint16_t opcode, c10::ArrayRef<Value> operands) {
   at::ScalarType dtype = dtype_of(operands.back());
   if (gives == Gives::BOOL) dtype = at::kBool;
   if (gives == Gives::INT64) dtype = at::kLong;
-  return add({opcode, number_of(dtype), 0, 0, 0, 0, 0}, operands);
+  return add({opcode, number_of_dtype(dtype), 0, 0, 0, 0, 0}, operands);
 }
 
 void ProgramBuilder::result(Value value) {

@@ -149,7 +149,7 @@ const Program* integer_program(at::ScalarType dtype) {
 
 /// Whether no two elements share memory: each dimension steps over all that the smaller ones reach.
 /// PyTorch's own question is not answered for slices.
-bool is_apart(const at::Tensor& self) {
+bool is_apart_in_itself(const at::Tensor& self) {
   c10::SmallVector<std::pair<int64_t, int64_t>, 8> steps;
   for (int64_t d = 0; d < self.dim(); d++)
     if (self.size(d) > 1) steps.emplace_back(self.stride(d), self.size(d));
@@ -166,7 +166,7 @@ bool is_apart(const at::Tensor& self) {
 bool is_drawn(const at::Tensor& self) {
   return is_open(Route::generic) && is_ours(self) && self.layout() == at::kStrided &&
          !self.is_neg() && !self.is_conj() && !self.is_nested() && !self.is_complex() &&
-         is_apart(self) && offers_pointwise(self.device().index());
+         is_apart_in_itself(self) && offers_pointwise(self.device().index());
 }
 
 /// Draws all of `self`. Returns false, with nothing done, where the backend refuses. `numbers` are
@@ -186,13 +186,6 @@ bool draw(const Program& program, const at::Tensor& self, const MaybeGenerator& 
   return launch.pointwise(program);
 }
 
-template <class Op>
-bool counted(bool is_served, const at::Tensor& self) {
-  static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
-  if (is_served) count_call(counter, Route::generic, self.device().index(), self.scalar_type());
-  return is_served;
-}
-
 /// Of a complex number both parts are drawn.
 at::Tensor& uniform(at::Tensor& self, double from, double to, MaybeGenerator generator) {
   using Op = at::_ops::uniform_;
@@ -201,10 +194,10 @@ at::Tensor& uniform(at::Tensor& self, double from, double to, MaybeGenerator gen
   const double most = dtype == at::kHalf ? 65504 : std::numeric_limits<float>::max();
   const bool is_fit = is_real(dtype) && from <= to && std::abs(from) <= most &&
                       std::abs(to) <= most && to - from <= most;
-  if (counted<Op>(is_fit && is_drawn(drawn) &&
-                      draw(*uniform_program(dtype), drawn, generator,
-                           {bits_in(computed, from), bits_in(computed, to)}),
-                  self))
+  if (count_generic<Op>(is_fit && is_drawn(drawn) &&
+                            draw(*uniform_program(dtype), drawn, generator,
+                                 {bits_in(computed, from), bits_in(computed, to)}),
+                        self))
     return self;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, from, to, generator);
 }
@@ -215,10 +208,10 @@ at::Tensor& normal(at::Tensor& self, double mean, double deviation, MaybeGenerat
   const at::Tensor drawn = as_reals(self);
   const at::ScalarType dtype = drawn.scalar_type(), computed = computed_in(dtype);
   const double spread = is_pair(self.scalar_type()) ? deviation / std::sqrt(2.0) : deviation;
-  if (counted<Op>(is_real(dtype) && deviation >= 0 && is_drawn(drawn) &&
-                      draw(*normal_program(dtype), drawn, generator,
-                           {bits_in(computed, mean), bits_in(computed, spread)}),
-                  self))
+  if (count_generic<Op>(is_real(dtype) && deviation >= 0 && is_drawn(drawn) &&
+                            draw(*normal_program(dtype), drawn, generator,
+                                 {bits_in(computed, mean), bits_in(computed, spread)}),
+                        self))
     return self;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, mean, deviation, generator);
 }
@@ -226,10 +219,10 @@ at::Tensor& normal(at::Tensor& self, double mean, double deviation, MaybeGenerat
 at::Tensor& exponential(at::Tensor& self, double rate, MaybeGenerator generator) {
   using Op = at::_ops::exponential_;
   const at::ScalarType dtype = self.scalar_type();
-  if (counted<Op>(is_real(dtype) && rate > 0 && std::isfinite(rate) && is_drawn(self) &&
-                      draw(*exponential_program(dtype), self, generator,
-                           {bits_in(computed_in(dtype), rate)}),
-                  self))
+  if (count_generic<Op>(is_real(dtype) && rate > 0 && std::isfinite(rate) && is_drawn(self) &&
+                            draw(*exponential_program(dtype), self, generator,
+                                 {bits_in(computed_in(dtype), rate)}),
+                        self))
     return self;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, rate, generator);
 }
@@ -239,10 +232,10 @@ at::Tensor& bernoulli(at::Tensor& self, double chance, MaybeGenerator generator)
   const bool is_fit =
       chance >= 0 && chance <= 1 && computed_in(self.scalar_type()) != at::ScalarType::Undefined;
   const int64_t steps = is_fit ? std::llround(std::ldexp(chance, 32)) : 0;
-  if (counted<Op>(is_fit && is_drawn(self) &&
-                      draw(*bernoulli_program(self.scalar_type()), self, generator,
-                           {bits_in(at::kLong, steps)}),
-                  self))
+  if (count_generic<Op>(is_fit && is_drawn(self) &&
+                            draw(*bernoulli_program(self.scalar_type()), self, generator,
+                                 {bits_in(at::kLong, steps)}),
+                        self))
     return self;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, chance, generator);
 }
@@ -286,13 +279,14 @@ bool draw_integers(at::Tensor& self, int64_t from, int64_t to, const MaybeGenera
 at::Tensor& random_between(at::Tensor& self, int64_t from, std::optional<int64_t> to,
                            MaybeGenerator generator) {
   using Op = at::_ops::random__from;
-  if (counted<Op>(to.has_value() && draw_integers(self, from, *to, generator), self)) return self;
+  if (count_generic<Op>(to.has_value() && draw_integers(self, from, *to, generator), self))
+    return self;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, from, to, generator);
 }
 
 at::Tensor& random_below(at::Tensor& self, int64_t to, MaybeGenerator generator) {
   using Op = at::_ops::random__to;
-  if (counted<Op>(draw_integers(self, 0, to, generator), self)) return self;
+  if (count_generic<Op>(draw_integers(self, 0, to, generator), self)) return self;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, to, generator);
 }
 
@@ -301,7 +295,7 @@ at::Tensor& random_all(at::Tensor& self, MaybeGenerator generator) {
   using Op = at::_ops::random_;
   const int64_t greatest = greatest_of(self.scalar_type());
   const int64_t to = greatest == std::numeric_limits<int64_t>::max() ? greatest : greatest + 1;
-  if (counted<Op>(draw_integers(self, 0, to, generator), self)) return self;
+  if (count_generic<Op>(draw_integers(self, 0, to, generator), self)) return self;
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, generator);
 }
 

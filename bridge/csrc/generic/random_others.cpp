@@ -28,15 +28,16 @@ at::Tensor to_draw(const at::Tensor& like, c10::IntArrayRef sizes) {
 }
 
 /// PyTorch's CPU raises for others; NaN is none.
-bool are_chances(const at::Tensor& chance) {
+bool are_probabilities(const at::Tensor& chance) {
   const Composition part;
   return chance.ge(0).logical_and_(chance.le(1)).all().item<bool>();
 }
 
-at::Tensor& bernoulli(at::Tensor& self, const at::Tensor& chance, MaybeGenerator generator) {
+at::Tensor& bernoulli_by_tensor(at::Tensor& self, const at::Tensor& chance,
+                                MaybeGenerator generator) {
   using Op = at::_ops::bernoulli__Tensor;
   if (!may_be_made({&self, &chance}) || !are_real({&chance}) || self.is_complex() ||
-      !at::is_expandable_to(chance.sizes(), self.sizes()) || !are_chances(chance))
+      !at::is_expandable_to(chance.sizes(), self.sizes()) || !are_probabilities(chance))
     return on_host<Op>(self, chance, generator);
   return made_into<Op>(
       self, [&] { return to_draw(chance, self.sizes()).uniform_(0, 1, generator).lt(chance); });
@@ -131,7 +132,7 @@ at::Tensor rrelu(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lo
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("bernoulli_.Tensor", bernoulli);
+  m.impl("bernoulli_.Tensor", bernoulli_by_tensor);
   m.impl("normal.Tensor_Tensor", normal_of_both);
   m.impl("normal.Tensor_float", normal_of_mean);
   m.impl("normal.float_Tensor", normal_of_deviation);

@@ -317,15 +317,15 @@ const Reduction* Maker::make(Recipe recipe) {
   return nullptr;
 }
 
-using Key = std::array<int, 4>;
+using RecipeKey = std::array<int, 4>;
 
-struct Made {
+struct MadeRecipes {
   std::mutex lock;
-  std::map<Key, const Reduction*> of;
+  std::map<RecipeKey, const Reduction*> of;
 };
 
-Made& made() {
-  static auto* instance = new Made;
+MadeRecipes& made_recipes() {
+  static auto* instance = new MadeRecipes;
   return *instance;
 }
 
@@ -346,13 +346,13 @@ const Reduction* reduction_of(Recipe recipe, at::ScalarType in, at::ScalarType a
   if (is_pair(as) && is_of_truth(recipe)) as = at::kBool;
   for (const at::ScalarType dtype : {part_dtype(in), part_dtype(as)})
     if (computed_in(dtype) == at::ScalarType::Undefined) return nullptr;
-  const Key key = {static_cast<int>(recipe), static_cast<int>(in), static_cast<int>(as),
-                   static_cast<int>(out)};
-  std::lock_guard<std::mutex> guard(made().lock);
-  const auto found = made().of.find(key);
-  if (found != made().of.end()) return found->second;
+  const RecipeKey key = {static_cast<int>(recipe), static_cast<int>(in), static_cast<int>(as),
+                         static_cast<int>(out)};
+  std::lock_guard<std::mutex> guard(made_recipes().lock);
+  const auto found = made_recipes().of.find(key);
+  if (found != made_recipes().of.end()) return found->second;
   const Reduction* reduction = make(recipe, in, as, out);
-  made().of[key] = reduction;
+  made_recipes().of[key] = reduction;
   return reduction;
 }
 

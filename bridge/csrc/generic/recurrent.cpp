@@ -22,9 +22,9 @@ constexpr int kLstmGates = 4, kGruGates = 3, kGruKept = 5;
 
 /// One launch over the elements of a state [batch, width]; other tensors hold several such parts side by side. The
 /// tensors outlive it.
-class Cell {
+class RecurrentCell {
  public:
-  explicit Cell(const at::Tensor& state)
+  explicit RecurrentCell(const at::Tensor& state)
       : state_(state),
         is_served_(is_open(Route::composed) && is_ours(state) && is_plain(state) &&
                    state.dim() == 2 && state.numel() > 0 &&
@@ -86,7 +86,7 @@ class Cell {
 };
 
 /// Arithmetic of one cell.
-class Writer : public Arithmetic {
+class RecurrentWriter : public Arithmetic {
  public:
   using Arithmetic::Arithmetic;
 
@@ -135,7 +135,7 @@ int form_of(const OptionalTensor& first, const OptionalTensor& second) {
 
 const Program* lstm_program(at::ScalarType dtype, int form) {
   return program_by_key({Formulas::kLstm, dtype, dtype, form}, [&](ProgramBuilder& b) {
-    Writer w(b, dtype);
+    RecurrentWriter w(b, dtype);
     const Value cx = w.read();
     auto gates = w.read_all<kLstmGates>(), hidden = w.read_all<kLstmGates>();
     if (form & 1) w.add_bias(gates);
@@ -155,7 +155,7 @@ const Program* lstm_program(at::ScalarType dtype, int form) {
 
 const Program* lstm_backward_program(at::ScalarType dtype, int form) {
   return program_by_key({Formulas::kLstmBackward, dtype, dtype, form}, [&](ProgramBuilder& b) {
-    Writer w(b, dtype);
+    RecurrentWriter w(b, dtype);
     const Value cx = w.read(), tanh_cy = w.tanh(w.read());
     const auto [in, forget, cell, out] = w.read_all<kLstmGates>();
     const Value zero = w.constant(0);
@@ -172,7 +172,7 @@ const Program* lstm_backward_program(at::ScalarType dtype, int form) {
 
 const Program* gru_program(at::ScalarType dtype, int form) {
   return program_by_key({Formulas::kGru, dtype, dtype, form}, [&](ProgramBuilder& b) {
-    Writer w(b, dtype);
+    RecurrentWriter w(b, dtype);
     const Value hx = w.read();
     auto in = w.read_all<kGruGates>(), hidden = w.read_all<kGruGates>();
     if (form & 1) w.add_bias(in);
@@ -188,7 +188,7 @@ const Program* gru_program(at::ScalarType dtype, int form) {
 
 const Program* gru_backward_program(at::ScalarType dtype) {
   return program_by_key({Formulas::kGruBackward, dtype, dtype, 0}, [&](ProgramBuilder& b) {
-    Writer w(b, dtype);
+    RecurrentWriter w(b, dtype);
     const Value gradient = w.read();
     const auto [reset, update, fresh, hx, hidden] = w.read_all<kGruKept>();
     const Value to_update = w.through_sigmoid(w.mul(gradient, w.sub(hx, fresh)), update);
@@ -207,7 +207,7 @@ const Program* gru_backward_program(at::ScalarType dtype) {
 std::optional<std::tuple<at::Tensor, at::Tensor, at::Tensor>> lstm_cell(
     const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cx,
     const OptionalTensor& input_bias, const OptionalTensor& hidden_bias) {
-  Cell cell(cx);
+  RecurrentCell cell(cx);
   cell.input(cx, 1);
   cell.input(input_gates, kLstmGates);
   cell.input(hidden_gates, kLstmGates);
@@ -226,7 +226,7 @@ std::optional<std::tuple<at::Tensor, at::Tensor>> lstm_cell_backward(const Optio
                                                                      const at::Tensor& cx,
                                                                      const at::Tensor& cy,
                                                                      const at::Tensor& workspace) {
-  Cell cell(cx);
+  RecurrentCell cell(cx);
   cell.input(cx, 1);
   cell.input(cy, 1);
   cell.input(workspace, kLstmGates);
@@ -246,7 +246,7 @@ std::optional<std::tuple<at::Tensor, at::Tensor>> gru_cell(const at::Tensor& inp
                                                            const at::Tensor& hx,
                                                            const OptionalTensor& input_bias,
                                                            const OptionalTensor& hidden_bias) {
-  Cell cell(hx);
+  RecurrentCell cell(hx);
   cell.input(hx, 1);
   cell.input(input_gates, kGruGates);
   cell.input(hidden_gates, kGruGates);
@@ -262,7 +262,7 @@ std::optional<std::tuple<at::Tensor, at::Tensor>> gru_cell(const at::Tensor& inp
 
 std::optional<std::tuple<at::Tensor, at::Tensor, at::Tensor>> gru_cell_backward(
     const at::Tensor& grad_hy, const at::Tensor& workspace) {
-  Cell cell(grad_hy);
+  RecurrentCell cell(grad_hy);
   cell.input(grad_hy, 1);
   cell.input(workspace, kGruKept);
   if (!cell.is_served()) return std::nullopt;

@@ -35,7 +35,7 @@ enum class Empty : uint8_t { kAll, kRefused };
 
 constexpr int kNone = -1;
 
-struct Row {
+struct ReduceRow {
   const char* overload;
   Recipe recipe;
   Dtypes dtypes;
@@ -45,7 +45,7 @@ struct Row {
   Empty empty;
 };
 
-constexpr Row kRows[] = {
+constexpr ReduceRow kReduceRows[] = {
     {"sum.IntList_out", Recipe::kSum, Dtypes::kWide, 1, true, 1, 2, 3, kNone, Empty::kAll},
     {"nansum", Recipe::kNanSum, Dtypes::kWide, 1, false, 1, 2, 3, kNone, Empty::kAll},
     {"nansum.out", Recipe::kNanSum, Dtypes::kWide, 1, true, 1, 2, 3, kNone, Empty::kAll},
@@ -89,7 +89,7 @@ constexpr Row kRows[] = {
 };
 
 /// Overloads that have kernels by hand, which come here when they are done.
-constexpr std::string_view kByHand[] = {"sum.IntList_out"};
+constexpr std::string_view kReducedByHand[] = {"sum.IntList_out"};
 
 bool is_norm(Recipe recipe) {
   return recipe == Recipe::kNormP;
@@ -128,9 +128,9 @@ Recipe norm_of(double order) {
 }
 
 /// One call that a row may serve. What it refuses it has not touched, but for an output's size.
-class Call {
+class ReduceCall {
  public:
-  Call(const Row& row, const c10::OperatorHandle& op, Stack* stack)
+  ReduceCall(const ReduceRow& row, const c10::OperatorHandle& op, Stack* stack)
       : row_(row), recipe_(row.recipe), stack_(stack), count_(op.schema().arguments().size()) {}
 
   bool run() {
@@ -308,7 +308,7 @@ class Call {
     return launch.reduce(*reduction_);
   }
 
-  const Row& row_;
+  const ReduceRow& row_;
   Recipe recipe_;
   Stack* stack_;
   const size_t count_;
@@ -325,7 +325,7 @@ class Call {
 
 class Reduce final : public c10::OperatorKernel {
  public:
-  explicit Reduce(const Row& row)
+  explicit Reduce(const ReduceRow& row)
       // Not `+`: within PyTorch 2.14's headers, gcc 12 warns of its own move of the sum.
       : row_(row), counter_(counter_of(std::string("aten::").append(row.overload))) {}
 
@@ -333,18 +333,19 @@ class Reduce final : public c10::OperatorKernel {
     run(op, stack);
   }
   void run(const c10::OperatorHandle& op, Stack* stack) {
-    Call call(row_, op, stack);
+    ReduceCall call(row_, op, stack);
     if (call.run()) return count_call(counter_, call.route(), call.device(), call.result_dtype());
     cpu_fallback(op, stack);
   }
 
  private:
-  const Row& row_;
+  const ReduceRow& row_;
   OperatorCounter& counter_;
 };
 
 bool is_by_hand(std::string_view overload) {
-  return std::find(std::begin(kByHand), std::end(kByHand), overload) != std::end(kByHand);
+  return std::find(std::begin(kReducedByHand), std::end(kReducedByHand), overload) !=
+         std::end(kReducedByHand);
 }
 
 }  // namespace
@@ -384,14 +385,14 @@ at::DimVector Reduced::result_strides(const at::Tensor& tensor, bool keepdim) co
 }
 
 void reduce_or_fallback(const c10::OperatorHandle& op, Stack* stack) {
-  static auto* sum = new Reduce(kRows[0]);
+  static auto* sum = new Reduce(kReduceRows[0]);
   TORCH_INTERNAL_ASSERT(op.operator_name().overload_name == "IntList_out", op.operator_name(),
                         " is not said to have a kernel by hand");
   sum->run(op, stack);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  for (const Row& row : kRows)
+  for (const ReduceRow& row : kReduceRows)
     if (!is_by_hand(row.overload))
       m.impl(row.overload, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Reduce>(row)));
 }

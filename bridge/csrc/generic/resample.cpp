@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMostPlaces = INT64_C(1) << 22;
 
 /// What a pass reads and writes: narrow dtypes are rounded in the last one only.
-struct Pass {
+struct ResamplePass {
   at::ScalarType in, out;
   const Axis& axis;
 
@@ -31,7 +31,7 @@ struct Pass {
 /// One place before the dimension, along it, behind it, and in the inner space.
 enum Dimension : uint16_t { kBefore = 0, kAlong = 1, kBehind = 2, kInner = 3 };
 
-const Program* taps_program(const Pass& pass) {
+const Program* taps_program(const ResamplePass& pass) {
   return program_by_key(pass.key(Formulas::kResample), [&](ProgramBuilder& b) {
     AxisBuilder axis(b, pass.axis, pass.real());
     const uint16_t input = b.indexed_input(pass.in, 3);
@@ -48,7 +48,7 @@ const Program* taps_program(const Pass& pass) {
 }
 
 /// What one element counts, before it is divided.
-Value window_element(ProgramBuilder& b, const Pass& pass) {
+Value window_element(ProgramBuilder& b, const ResamplePass& pass) {
   AxisBuilder axis(b, pass.axis, pass.real());
   const uint16_t input = b.indexed_input(pass.in, 3);
   const auto [index, is_inside] = axis.inside(b.coordinate(kAlong), b.coordinate(kInner));
@@ -59,7 +59,7 @@ Value window_element(ProgramBuilder& b, const Pass& pass) {
   return b.apply(TBK_OPCODE_SELECT, {is_inside, value, b.constant(0, pass.real())});
 }
 
-Value gradient_element(ProgramBuilder& b, const Pass& pass) {
+Value gradient_element(ProgramBuilder& b, const ResamplePass& pass) {
   AxisBuilder axis(b, pass.axis, pass.real());
   const uint16_t input = b.indexed_input(pass.in, 3);
   const AxisBuilder::Back back = axis.back(b.coordinate(kAlong), b.coordinate(kInner));
@@ -71,7 +71,7 @@ Value gradient_element(ProgramBuilder& b, const Pass& pass) {
   return b.apply(TBK_OPCODE_SELECT, {back.is_inside, value, b.constant(0, pass.real())});
 }
 
-const Reduction* sum_of(const Pass& pass, bool is_backward) {
+const Reduction* sum_of(const ResamplePass& pass, bool is_backward) {
   const at::ScalarType real = pass.real();
   const Formulas of = is_backward ? Formulas::kResampleBackward : Formulas::kResampleSum;
   const Program* map = program_by_key(pass.key(of), [&](ProgramBuilder& b) {
@@ -97,7 +97,7 @@ const Reduction* sum_of(const Pass& pass, bool is_backward) {
 }
 
 bool run_pass(const at::Tensor& from, const at::Tensor& to, const Axis& axis, bool is_backward) {
-  const Pass pass = {from.scalar_type(), to.scalar_type(), axis};
+  const ResamplePass pass = {from.scalar_type(), to.scalar_type(), axis};
   const bool is_summed = is_backward || axis.is_window();
   at::DimVector inner;
   if (is_summed) inner.push_back(is_backward ? axis.most_results() : axis.most_inputs());

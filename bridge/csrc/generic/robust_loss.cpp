@@ -24,10 +24,10 @@ bool is_of_all(const at::Tensor& self, const at::Tensor& target, int64_t reducti
          self.sizes() == target.sizes();
 }
 
-using Each = at::Tensor (*)(const at::Tensor&, const at::Tensor&, int64_t, double);
+using LossOfEach = at::Tensor (*)(const at::Tensor&, const at::Tensor&, int64_t, double);
 
 /// The arguments are self, target, reduction, and where the loss becomes linear.
-template <class Op, Each kEach>
+template <class Op, LossOfEach kEach>
 void loss(const c10::OperatorHandle& op, Stack* stack) {
   constexpr size_t kCount = 4;
   const auto arguments = torch::jit::last(*stack, kCount);

@@ -24,11 +24,11 @@ namespace {
 constinit Kernel scan_kernel(TBK_NAME_scan, TBK_VERSION_scan);
 
 /// The operands of one launch, with the dimension that is scanned as the last one.
-class Operands {
+class ScanOperands {
  public:
-  explicit Operands(int64_t dim) : dim_(dim) {}
-  Operands(const Operands&) = delete;
-  Operands& operator=(const Operands&) = delete;
+  explicit ScanOperands(int64_t dim) : dim_(dim) {}
+  ScanOperands(const ScanOperands&) = delete;
+  ScanOperands& operator=(const ScanOperands&) = delete;
 
   /// A complex tensor is two operands: its real parts, and its imaginary ones.
   void add(const at::Tensor& tensor, bool is_written) {
@@ -216,7 +216,7 @@ bool run_scan(const Reduction& reduction, int64_t dim, c10::ArrayRef<const at::T
               c10::ArrayRef<const at::Tensor*> inputs) {
   const c10::DeviceIndex device = outputs[0]->device().index();
   if (!knows(device, reduction, outputs[0]->dim())) return false;
-  Operands operands(dim);
+  ScanOperands operands(dim);
   // What is written comes first: a lazy clone gets memory of its own then.
   for (const at::Tensor* each : outputs)
     operands.add(*each, true);

@@ -13,8 +13,6 @@
 namespace tbk::generic {
 namespace {
 
-constexpr int64_t kMostPairs = INT64_C(1) << 24;
-
 /// Counts along the last dimension of `sorted` what is below `values`, or not above; NaN is above all.
 at::Tensor count_below(const at::Tensor& sorted, const at::Tensor& values, bool counts_equal,
                        bool as_int32) {

@@ -24,7 +24,7 @@
 namespace tbk::generic {
 namespace {
 
-using Two = std::tuple<at::Tensor&, at::Tensor&>;
+using TwoOutputs = std::tuple<at::Tensor&, at::Tensor&>;
 
 constinit Kernel sort_kernel(TBK_NAME_sort, TBK_VERSION_sort);
 
@@ -67,7 +67,7 @@ std::optional<int64_t> served_dim(const at::Tensor& self, int64_t dim, Route rou
   return offers_sort(self.device().index()) ? at : std::nullopt;
 }
 
-bool may_be_written(const at::Tensor& self, const at::Tensor& values, const at::Tensor& indices) {
+bool are_sorted_into(const at::Tensor& self, const at::Tensor& values, const at::Tensor& indices) {
   return are_plain({&self, &values, &indices}) && values.scalar_type() == self.scalar_type() &&
          indices.scalar_type() == at::kLong && is_apart(indices, {&self, &values}) &&
          is_apart(values, {}) && (values.is_same(self) || is_apart(values, {&self}));
@@ -80,7 +80,7 @@ uint64_t order(bool is_descending) {
 bool sort_into(const at::Tensor& self, bool is_stable, int64_t dim, bool is_descending,
                at::Tensor& values, at::Tensor& indices) {
   const std::optional<int64_t> at = served_dim(self, dim, Route::generic);
-  if (!at.has_value() || !may_be_written(self, values, indices)) return false;
+  if (!at.has_value() || !are_sorted_into(self, values, indices)) return false;
   at::native::resize_output(values, self.sizes());
   at::native::resize_output(indices, self.sizes());
   return run_sort(self, *at, order(is_descending) | (is_stable ? TBK_SORT_STABLE : 0), values,
@@ -103,7 +103,7 @@ bool topk_into(const at::Tensor& self, int64_t count, int64_t dim, bool is_large
   const std::optional<int64_t> at = served_dim(self, dim, Route::generic);
   if (!at.has_value() || count < 0 || count > length_of(self, *at) ||
       (self.dim() == 0 && count != 1) || values.is_same(self) ||
-      !may_be_written(self, values, indices))
+      !are_sorted_into(self, values, indices))
     return false;
   const at::DimVector sizes = sizes_with(self, *at, count);
   at::native::resize_output(values, sizes);
@@ -133,7 +133,7 @@ bool kthvalue_into(const at::Tensor& self, int64_t place, int64_t dim, bool keep
   const std::optional<int64_t> at = served_dim(self, dim, Route::composed);
   if (!at.has_value() || place < 1 || place > length_of(self, *at) || self.numel() == 0 ||
       self.scalar_type() == at::kBool || values.is_same(self) ||
-      !may_be_written(self, values, indices))
+      !are_sorted_into(self, values, indices))
     return false;
   const Composition whole;
   const auto [all, places] = first_of(self, *at, place);
@@ -183,7 +183,7 @@ bool median_into(const at::Tensor& self, int64_t dim, bool keepdim, bool ignores
   if (at.has_value() && self.dim() == 0)
     return median_into(self.unsqueeze(0), 0, /*keepdim=*/false, ignores_nan, values, indices);
   if (!at.has_value() || self.numel() == 0 || self.scalar_type() == at::kBool ||
-      values.is_same(self) || !may_be_written(self, values, indices) ||
+      values.is_same(self) || !are_sorted_into(self, values, indices) ||
       !offers_index(self.device().index()) || !offers_pointwise(self.device().index()) ||
       !offers_reduce(self.device().index()))
     return false;
@@ -198,43 +198,43 @@ bool median_into(const at::Tensor& self, int64_t dim, bool keepdim, bool ignores
 }
 
 template <class Op, class... Arguments>
-Two both_or_on_host(bool is_served, Route route, at::Tensor& values, at::Tensor& indices,
-                    Arguments&&... arguments) {
+TwoOutputs both_or_on_host(bool is_served, Route route, at::Tensor& values, at::Tensor& indices,
+                           Arguments&&... arguments) {
   if (!is_served) return on_host<Op>(std::forward<Arguments>(arguments)..., values, indices);
   count_served<Op>(route, values);
   return {values, indices};
 }
 
-Two sort_out(const at::Tensor& self, std::optional<bool> stable, int64_t dim, bool descending,
-             at::Tensor& values, at::Tensor& indices) {
+TwoOutputs sort_out(const at::Tensor& self, std::optional<bool> stable, int64_t dim,
+                    bool descending, at::Tensor& values, at::Tensor& indices) {
   return both_or_on_host<at::_ops::sort_values_stable>(
       sort_into(self, stable.value_or(false), dim, descending, values, indices), Route::generic,
       values, indices, self, stable, dim, descending);
 }
 
-Two topk_out(const at::Tensor& self, int64_t count, int64_t dim, bool largest, bool sorted,
-             at::Tensor& values, at::Tensor& indices) {
+TwoOutputs topk_out(const at::Tensor& self, int64_t count, int64_t dim, bool largest, bool sorted,
+                    at::Tensor& values, at::Tensor& indices) {
   return both_or_on_host<at::_ops::topk_values>(
       topk_into(self, count, dim, largest, values, indices), Route::generic, values, indices, self,
       count, dim, largest, sorted);
 }
 
-Two kthvalue_out(const at::Tensor& self, int64_t place, int64_t dim, bool keepdim,
-                 at::Tensor& values, at::Tensor& indices) {
+TwoOutputs kthvalue_out(const at::Tensor& self, int64_t place, int64_t dim, bool keepdim,
+                        at::Tensor& values, at::Tensor& indices) {
   return both_or_on_host<at::_ops::kthvalue_values>(
       kthvalue_into(self, place, dim, keepdim, values, indices), Route::composed, values, indices,
       self, place, dim, keepdim);
 }
 
-Two median_out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& values,
-               at::Tensor& indices) {
+TwoOutputs median_out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& values,
+                      at::Tensor& indices) {
   return both_or_on_host<at::_ops::median_dim_values>(
       median_into(self, dim, keepdim, false, values, indices), Route::composed, values, indices,
       self, dim, keepdim);
 }
 
-Two nanmedian_out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& values,
-                  at::Tensor& indices) {
+TwoOutputs nanmedian_out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& values,
+                         at::Tensor& indices) {
   return both_or_on_host<at::_ops::nanmedian_dim_values>(
       median_into(self, dim, keepdim, true, values, indices), Route::composed, values, indices,
       self, dim, keepdim);

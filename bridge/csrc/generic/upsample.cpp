@@ -62,12 +62,12 @@ Along along_of(Along along, bool aligns_ends) {
   return along == Along::kLinear ? Along::kLinearEnds : Along::kCubicEnds;
 }
 
-bool forward(const at::Tensor& input, const at::Tensor& out, const Axes& axes) {
+bool upsample(const at::Tensor& input, const at::Tensor& out, const Axes& axes) {
   return is_resampled(input, out) && at::isFloatingType(input.scalar_type()) &&
          has_sizes(out, input, axes) && resample(input, out, axes);
 }
 
-bool backward(const at::Tensor& gradient, const at::Tensor& out, const Axes& axes) {
+bool upsample_backward(const at::Tensor& gradient, const at::Tensor& out, const Axes& axes) {
   return is_resampled(gradient, out) && at::isFloatingType(out.scalar_type()) &&
          has_sizes(gradient, out, axes) && resample_backward(gradient, out, axes);
 }
@@ -79,7 +79,7 @@ struct Nearest {
                           at::Tensor& out) {
     const Axes axes =
         resized_axes(kAlong, self.sizes(), C10_AS_INTARRAYREF_SLOW(size), {scales...});
-    if (count_composed<Op>(forward(self, out, axes), out)) return out;
+    if (count_composed<Op>(upsample(self, out, axes), out)) return out;
     return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, size, scales..., out);
   }
 };
@@ -90,7 +90,7 @@ struct NearestBackward {
                           c10::SymIntArrayRef input_size, Scales... scales, at::Tensor& out) {
     const Axes axes = resized_axes(kAlong, C10_AS_INTARRAYREF_SLOW(input_size),
                                    C10_AS_INTARRAYREF_SLOW(size), {scales...});
-    if (count_composed<Op>(backward(gradient, out, axes), out)) return out;
+    if (count_composed<Op>(upsample_backward(gradient, out, axes), out)) return out;
     return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(gradient, size, input_size,
                                                                         scales..., out);
   }
@@ -102,7 +102,7 @@ struct Between {
                           Scales... scales, at::Tensor& out) {
     const Axes axes = resized_axes(along_of(kAlong, aligns_ends), self.sizes(),
                                    C10_AS_INTARRAYREF_SLOW(size), {scales...});
-    if (count_composed<Op>(forward(self, out, axes), out)) return out;
+    if (count_composed<Op>(upsample(self, out, axes), out)) return out;
     return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, size, aligns_ends,
                                                                         scales..., out);
   }
@@ -116,7 +116,7 @@ struct BetweenBackward {
     const Axes axes =
         resized_axes(along_of(kAlong, aligns_ends), C10_AS_INTARRAYREF_SLOW(input_size),
                      C10_AS_INTARRAYREF_SLOW(size), {scales...});
-    if (count_composed<Op>(backward(gradient, out, axes), out)) return out;
+    if (count_composed<Op>(upsample_backward(gradient, out, axes), out)) return out;
     return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(
         gradient, size, input_size, aligns_ends, scales..., out);
   }

@@ -4,22 +4,13 @@
 #include <runtime/bad_index.h>
 #include <runtime/error.h>
 #include <runtime/memory.h>
+#include <runtime/stream.h>
 
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 
 namespace tbk {
-namespace {
-
-/// A stream whose calls are complete on return.
-struct AtOnce : Stream {
-  explicit AtOnce(c10::DeviceIndex index) {
-    device = index;
-  }
-};
-
-}  // namespace
 
 uint64_t BadIndex::word_bytes(const Stream& stream) {
   const uint64_t granularity = Backend::get().device(stream.device).properties.copy_granularity;

@@ -9,7 +9,7 @@
 namespace tbk {
 namespace {
 
-constexpr const char* native = "native";
+constexpr const char* by_backend = "native";
 constexpr const char* bridge = "bridge";
 constexpr const char* none = "none";
 
@@ -28,14 +28,14 @@ using Rows = std::vector<Capability>;
 /// `present` where the backend serves the feature, else `absent` with who does.
 void add(Rows& rows, const char* feature, bool is_native, const char* present,
          const char* otherwise, const char* absent) {
-  rows.push_back({feature, is_native ? native : otherwise, is_native ? present : absent});
+  rows.push_back({feature, is_native ? by_backend : otherwise, is_native ? present : absent});
 }
 
 void add_streams(Rows& rows, const Backend& backend, const tbk_device_properties_t& properties) {
   const Tables& tables = backend.tables();
   add(rows, "streams", tables.has_stream, "", bridge, "every call is complete on return");
   bool ordered = properties.priority_least != properties.priority_greatest;
-  rows.push_back({"stream priorities", tables.has_stream && ordered ? native : none,
+  rows.push_back({"stream priorities", tables.has_stream && ordered ? by_backend : none,
                   c10::str(properties.priority_greatest, " to ", properties.priority_least)});
   add(rows, "stream to native handle", tables.stream.stream_native_handle != nullptr, "", none, "");
   add(rows, "stream from native handle", tables.stream.stream_from_native != nullptr, "", none, "");
@@ -63,8 +63,8 @@ void add_memory(Rows& rows, const Backend& backend, const DeviceState& device) {
   const Tables& tables = backend.tables();
   add(rows, "fill", tables.core.fill != nullptr, "", bridge, "by upload");
   uint64_t granularity = device.properties.copy_granularity;
-  rows.push_back(
-      {"copies of any byte", granularity == 1 ? native : bridge, granularity_detail(granularity)});
+  rows.push_back({"copies of any byte", granularity == 1 ? by_backend : bridge,
+                  granularity_detail(granularity)});
   add(rows, "copies between devices", tables.has_peer, "", bridge, "through the host");
   add(rows, "pinned memory", tables.has_pinned, "", none, "");
   bool has_total = device.properties.memory_bytes != 0;
@@ -94,7 +94,7 @@ void add_kernels(Rows& rows, Backend& backend, int device) {
                                     : nullptr;
     std::string feature = std::string("kernel ") + kernel.name;
     const char* detail = TBK_HAS(found, tbk_kernel_t, prepare) ? "planned once a signature" : "";
-    rows.push_back({feature, found != nullptr ? native : bridge,
+    rows.push_back({feature, found != nullptr ? by_backend : bridge,
                     found != nullptr ? detail : "computed on the host"});
   }
 }

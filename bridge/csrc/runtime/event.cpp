@@ -18,7 +18,7 @@ constexpr size_t most_pooled = 256;
 
 /// Events of one device that nobody holds. One may still be pending: a wait that was enqueued stands
 /// for the point recorded before it, so that recording it again changes nothing for that.
-struct Pool {
+struct EventPool {
   std::mutex mutex;
   std::array<std::vector<tbk_event_t*>, 2> events;  // without timing, with timing
 
@@ -38,9 +38,9 @@ struct Pool {
   }
 };
 
-Pool& pool_of(c10::DeviceIndex device) {
+EventPool& pool_of(c10::DeviceIndex device) {
   // Never destroyed: events may be given back by static objects.
-  static std::array<Pool, max_devices>& pools = *new std::array<Pool, max_devices>;
+  static std::array<EventPool, max_devices>& pools = *new std::array<EventPool, max_devices>;
   return pools[static_cast<size_t>(device)];
 }
 

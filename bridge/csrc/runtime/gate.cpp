@@ -89,12 +89,13 @@ int32_t open_gate(char* /*message*/) {
   return 0;
 }
 
-const tbk_gate_t table = {sizeof table, TBK_GATE_VERSION, 0,   "the bridge, callback_enqueue",
-                          close_gate,   open_gate,        call};
+const tbk_gate_t gate_table = {
+    sizeof gate_table, TBK_GATE_VERSION, 0,   "the bridge, callback_enqueue",
+    close_gate,        open_gate,        call};
 
 }  // namespace
 }  // namespace tbk
 
 const tbk_gate_t* tbk_gate(uint32_t version) {
-  return version >= TBK_GATE_VERSION ? &tbk::table : nullptr;
+  return version >= TBK_GATE_VERSION ? &tbk::gate_table : nullptr;
 }

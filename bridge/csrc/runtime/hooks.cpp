@@ -74,7 +74,7 @@ struct Hooks final : at::PrivateUse1HooksInterface {
 };
 
 // Never destroyed: PyTorch keeps the pointer until the process has ended.
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool hooks_registered = [] {
   at::RegisterPrivateUse1HooksInterface(new Hooks);
   return true;
 }();

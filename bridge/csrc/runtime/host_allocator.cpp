@@ -19,26 +19,26 @@
 namespace tbk {
 namespace {
 
-using Block = at::HostBlock<c10::Stream>;
+using PinnedBlock = at::HostBlock<c10::Stream>;
 
 /// The pinned memory in use, by its first byte.
 class PinnedRanges {
  public:
   struct Range {
-    Block* block;
+    PinnedBlock* block;
     size_t bytes;  // as asked for
   };
 
-  void add(Block* block, size_t bytes) {
+  void add(PinnedBlock* block, size_t bytes) {
     std::unique_lock lock(mutex_);
     ranges_[block->ptr_] = {block, bytes};
   }
-  void remove(Block* block) {
+  void remove(PinnedBlock* block) {
     std::unique_lock lock(mutex_);
     ranges_.erase(block->ptr_);
   }
   /// The block that `pointer` lies in; NULL if there is none.
-  Block* find(const void* pointer) const {
+  PinnedBlock* find(const void* pointer) const {
     std::shared_lock lock(mutex_);
     const auto behind = ranges_.upper_bound(pointer);
     if (behind == ranges_.begin()) return nullptr;
@@ -60,14 +60,15 @@ PinnedRanges& ranges() {
 }
 
 /// What PyTorch's engine asks of a device.
-class PinnedEngine final : public at::CachingHostAllocatorImpl<c10::Stream, StreamPoint, Block> {
+class PinnedEngine final
+    : public at::CachingHostAllocatorImpl<c10::Stream, StreamPoint, PinnedBlock> {
  public:
   std::pair<void*, void*> allocate(size_t bytes) override {
     const auto pair = CachingHostAllocatorImpl::allocate(bytes);
     if (pair.second == nullptr) return pair;
     try {
       raise_deferred();
-      ranges().add(static_cast<Block*>(pair.second), bytes);
+      ranges().add(static_cast<PinnedBlock*>(pair.second), bytes);
     } catch (...) {
       CachingHostAllocatorImpl::free(pair.second);
       throw;
@@ -77,7 +78,7 @@ class PinnedEngine final : public at::CachingHostAllocatorImpl<c10::Stream, Stre
 
   void free(void* context) override {
     if (context == nullptr) return;
-    ranges().remove(static_cast<Block*>(context));
+    ranges().remove(static_cast<PinnedBlock*>(context));
     CachingHostAllocatorImpl::free(context);
   }
 
@@ -109,7 +110,7 @@ class PinnedEngine final : public at::CachingHostAllocatorImpl<c10::Stream, Stre
   }
 
   /// Runs under locks of the engine.
-  void free_block(Block* block) override {
+  void free_block(PinnedBlock* block) override {
     const Backend& backend = Backend::get();
     backend.tables().pinned.pinned_free(backend.instance(), block->ptr_);
   }
@@ -189,7 +190,7 @@ bool is_pinned(const void* pointer) noexcept {
 
 void record_pinned(const void* pointer, c10::Stream stream) {
   if (pointer == nullptr || Backend::in_bad_fork()) return;
-  if (Block* block = ranges().find(pointer))
+  if (PinnedBlock* block = ranges().find(pointer))
     pinned_allocator().record_event(block->ptr_, block, stream);
 }
 

@@ -74,9 +74,8 @@ bool peer_copy_whole(Location to, Location from, uint64_t bytes, Stream& stream)
 
 /// For what goes through host memory of the bridge's own: `stream` has been waited for, then each call
 /// is complete on return, so that no failure leaves work behind that uses memory given back.
-struct AtOnce : Stream {
-  AtOnce(c10::DeviceIndex index, Stream& stream) {
-    device = index;
+struct AtOnceAfter : AtOnce {
+  AtOnceAfter(c10::DeviceIndex index, Stream& stream) : AtOnce(index) {
     synchronize(stream);
   }
 };
@@ -90,7 +89,7 @@ void fill_by_upload(Location to, uint8_t value, uint64_t bytes, Stream& stream) 
     return;
   }
   std::vector<uint8_t> values(std::min(bytes, staging_bytes), value);
-  AtOnce at_once(to.device, stream);
+  AtOnceAfter at_once(to.device, stream);
   for (uint64_t done = 0; done < bytes; done += staging_bytes)
     upload_whole(to + done, values.data(), std::min(bytes - done, staging_bytes), at_once);
 }
@@ -131,7 +130,7 @@ void with_granules(Location location, uint64_t bytes, Stream& stream, bool write
   uint64_t whole = (lead + bytes + granularity - 1) & ~(granularity - 1);
   std::vector<uint8_t> granules(whole);
   location.offset -= lead;
-  AtOnce at_once(location.device, stream);
+  AtOnceAfter at_once(location.device, stream);
   download_whole(granules.data(), location, whole, at_once);
   change(granules.data() + lead);
   if (write) upload_whole(location, granules.data(), whole, at_once);
@@ -157,8 +156,8 @@ void fill_odd(Location to, uint8_t value, uint64_t bytes, Stream& stream) {
 void copy_by_host(Location to, Location from, uint64_t bytes, Stream& stream) {
   if (bytes == 0) return;
   std::vector<uint8_t> staging(std::min(bytes, staging_bytes));
-  AtOnce reading(from.device, stream);
-  AtOnce writing(to.device, reading);
+  AtOnceAfter reading(from.device, stream);
+  AtOnceAfter writing(to.device, reading);
   for (uint64_t done = 0; done < bytes; done += staging_bytes) {
     uint64_t part = std::min(bytes - done, staging_bytes);
     download(staging.data(), from + done, part, reading);

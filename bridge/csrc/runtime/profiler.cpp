@@ -60,7 +60,7 @@ struct Profiler final : torch::profiler::impl::ProfilerStubs {
 };
 
 // Never destroyed: PyTorch keeps the pointer until the process has ended.
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool profiler_registered = [] {
   torch::profiler::impl::registerPrivateUse1Methods(new Profiler);
   return true;
 }();

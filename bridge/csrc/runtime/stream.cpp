@@ -21,7 +21,7 @@ constexpr size_t pool_size = 32;
 constexpr size_t most_streams = 4096;  // of a device: pools of many priorities, and native queues
 
 /// Streams of one priority, given out in turn.
-struct Pool {
+struct StreamPool {
   std::vector<Stream*> streams;
   size_t next = 0;
   bool full = false;
@@ -36,7 +36,7 @@ struct DeviceStreams {
   std::atomic<size_t> count{0};
   std::mutex mutex;  // for what follows, and for adding
   std::deque<Stream> streams;
-  std::map<int, Pool> pools;
+  std::map<int, StreamPool> pools;
   std::unordered_map<void*, Stream*> native;
 
   Stream* find(c10::StreamId id) const {
@@ -175,7 +175,7 @@ Stream& new_stream(c10::DeviceIndex device, int priority) {
   DeviceStreams& streams = opened_streams(device);
   int clamped = clamp_priority(device, priority);
   std::lock_guard lock(streams.mutex);
-  Pool& pool = streams.pools[clamped];
+  StreamPool& pool = streams.pools[clamped];
   pool.full = pool.full || pool.streams.size() == pool_size || !streams.has_room();
   if (!pool.full) {
     ErrorBuffer error;

@@ -45,6 +45,13 @@ struct Stream {
   OperationNotes notes_;
 };
 
+/// A stream whose calls are complete on return.
+struct AtOnce : Stream {
+  explicit AtOnce(c10::DeviceIndex index) {
+    device = index;
+  }
+};
+
 /// Returns stream 0 of `device`. This and what follows opens the device that it names, unless it is
 /// open, and throws what that throws. Streams are the bridge's, and stay. Any thread.
 
