@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from litmus_runs import BRIDGE, LITMUS, MUTANTS, SEEDED, read
+from nights import NIGHT, every
 from runs import BUILD, CPU, HOSTILE, LIB, PATIENCE, Record
 
 BROKEN = LIB / "hostile" / "libtbk_hostile_gate.so"
@@ -57,6 +58,8 @@ def test_a_fault_of_a_fast_device_is_found_behind_a_gate(tmp_path: Path) -> None
     assert told["found"] >= 10  # 60 where the machine was idle; without the gate 18
 
 
+# The next test runs what a gate shows without the suite, too; here no mark tells what was shown.
+@NIGHT
 def test_what_a_gate_shows_runs_without_the_suite(tmp_path: Path) -> None:
     (tmp_path / "fast.py").write_text(FAST)
     environment = {"PYTHONPATH": str(tmp_path), "TBK_BUILD": str(BUILD)}
@@ -111,7 +114,7 @@ def test_the_reference_raises_no_alarm(tmp_path: Path) -> None:
     assert (done.returncode, footer(tmp_path)["gate"]) == (0, "holds"), done.stderr
 
 
-@pytest.mark.parametrize("options", [("policy=inline",), SEEDED], ids=" ".join)
+@pytest.mark.parametrize("options", every([("policy=inline",), SEEDED], 2), ids=" ".join)
 def test_a_gate_that_holds_its_caller_is_not_used(options: tuple[str, ...], tmp_path: Path) -> None:
     done = run(tmp_path, CPU, BRIDGE, "--programs=60", options=options)
     assert (done.returncode, footer(tmp_path)["gate"]) == (0, "holds its caller"), done.stderr
@@ -161,11 +164,11 @@ def test_what_is_no_gate_gets_one_line(gate: str, word: str, tmp_path: Path) -> 
         ("closes_nothing", "closes nothing"),
         ("never_opens", "does not open"),
         ("refuses", "could not be closed: no gate"),
-        ("refuses_later", "could not be closed: no gate"),
+        pytest.param("refuses_later", "could not be closed: no gate", marks=NIGHT),
         ("refuses_to_open", "could not be opened: no gate"),
-        ("dies_when_loaded", "the gate: signal 6"),
-        ("dies_in_close", "the gate: signal 6"),
-        ("dies_in_open", "the gate: signal 6"),
+        pytest.param("dies_when_loaded", "the gate: signal 6", marks=NIGHT),
+        pytest.param("dies_in_close", "the gate: signal 6", marks=NIGHT),
+        pytest.param("dies_in_open", "the gate: signal 6", marks=NIGHT),
         ("dies_later", "the gate: signal 6"),
         ("hangs_later", "the gate: no end within"),
     ],

@@ -15,6 +15,7 @@ import pytest
 import tbk_contracts
 from litmus_mutants import BY_GATE, OPTIONS_IN_PYTORCH
 from litmus_runs import BRIDGE, LITMUS, MUTANTS, SEEDED, STEERED, Hunt, hunted
+from nights import NIGHT, every
 from runs import BUILD, CPU, HOSTILE, PATIENCE, wait_for
 
 NO_DEVICE = 5
@@ -74,7 +75,8 @@ def _run(file: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "mutant", ["wait_does_nothing", "third_event_query_is_complete", "fills_run_ahead_of_wait"]
+    "mutant",
+    every(["wait_does_nothing", "third_event_query_is_complete", "fills_run_ahead_of_wait"], 3),
 )
 def test_a_chain_names_clauses_of_pytorch(mutant: str, tmp_path: Path) -> None:
     options = (f"mutant={mutant}", *SEEDED)
@@ -85,7 +87,9 @@ def test_a_chain_names_clauses_of_pytorch(mutant: str, tmp_path: Path) -> None:
     assert all(one is not None and "torch" in one.layer for one in clauses)
 
 
-@pytest.mark.parametrize("options", [(), SEEDED, ("policy=inline",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "options", [(), pytest.param(SEEDED, marks=NIGHT), ("policy=inline",)], ids=" ".join
+)
 def test_the_reference_raises_no_alarm(options: tuple[str, ...], tmp_path: Path) -> None:
     ended = hunt(tmp_path, options, through_bridge(CPU), "--programs=150")
     assert ended.code == 0, ended.records
@@ -133,22 +137,24 @@ def test_a_stream_that_ends_with_the_thread_that_took_it_is_shown(tmp_path: Path
     assert (ended.code, ended.one("finding")["seed"]) == (1, 1)
 
 
-@pytest.mark.parametrize("mutant", ["memory_ends_with_thread", "synchronize_clears_fresh_memory"])
+@pytest.mark.parametrize(
+    "mutant", every(["memory_ends_with_thread", "synchronize_clears_fresh_memory"], 2)
+)
 def test_memory_of_a_segment_of_its_own_is_looked_at(mutant: str, tmp_path: Path) -> None:
     options = (f"mutant={mutant}", *SEEDED)
     ended = hunt(tmp_path, options, through_bridge(MUTANTS), "--shrink-time=0.01")
     assert ended.code == 1
 
 
-@pytest.mark.parametrize("mutant", sorted(OPTIONS_IN_PYTORCH))
+@pytest.mark.parametrize("mutant", every(sorted(OPTIONS_IN_PYTORCH), 2))
 def test_memory_is_used_from_an_offset_on(mutant: str, tmp_path: Path) -> None:
     options = (f"mutant={mutant}", *OPTIONS_IN_PYTORCH[mutant], *SEEDED)
-    ended = hunt(tmp_path, options, through_bridge(MUTANTS), "--shrink-time=10")
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS), "--shrink-time=0.01")
     assert ended.code == 1
     assert ended.one("finding")["outcome"] in ("wrong", "refused")  # it may be beyond the memory
 
 
-@pytest.mark.parametrize("mutant", sorted(BY_GATE))
+@pytest.mark.parametrize("mutant", every(sorted(BY_GATE), 3))
 def test_what_a_callback_must_hold_is_found_by_the_gate_that_is_one(
     mutant: str, tmp_path: Path
 ) -> None:
@@ -216,8 +222,8 @@ def hunt_broken_by(module: str, folder: Path, *words: str) -> Hunt:
     ("module", "clauses"),
     [
         (BACKWARD_ELSEWHERE, {"AGD-502", "AGD-503", "AGD-504"}),
-        (SUM_ELSEWHERE, {"AGD-503"}),
-        (PINNED_AT_ONCE, {"PIN-506"}),
+        pytest.param(SUM_ELSEWHERE, {"AGD-503"}, marks=NIGHT),
+        pytest.param(PINNED_AT_ONCE, {"PIN-506"}, marks=NIGHT),
         (PINNED_FOR_ITS_THREAD, {"PIN-506"}),
     ],
     ids=["backward", "sum of gradients", "pinned memory", "pinned by another thread"],
