@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from runs import Results, processes_with
+from torch_runs import HOSTILE, judge
 
 ENDING = (signal.SIGHUP, signal.SIGQUIT, signal.SIGINT, signal.SIGTERM)
 
@@ -15,6 +17,17 @@ ENDING = (signal.SIGHUP, signal.SIGQUIT, signal.SIGINT, signal.SIGTERM)
 def output(tmp_path: Path) -> Path:
     """Where a run writes its results."""
     return tmp_path / "results.jsonl"
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Returns what is said of each act of act_hostile.py on PyTorch's own CPU."""
+    output = tmp_path_factory.mktemp("hostile") / "results.jsonl"
+    done = judge(output, "--only", HOSTILE, "--isolation", "fork", "--timeout", "8")
+    assert done.code == 1, done.stdout  # the suite is at fault, too, and hides no finding
+    assert "5 tests ended in a suite error" in done.stdout
+    assert not processes_with(str(output))
+    return done.results()
 
 
 @pytest.fixture
