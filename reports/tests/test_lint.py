@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,20 @@ RUNS = {
 }
 
 
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a folder with the reports of the failing run."""
+    folder = tmp_path_factory.mktemp("failing")
+    write_reports(RUNS["failing"], folder)
+    return folder
+
+
+@pytest.fixture
+def written(failing: Path, tmp_path: Path) -> Path:
+    """Returns a folder with the same reports, to be changed."""
+    return Path(shutil.copytree(failing, tmp_path / "written"))
+
+
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS.keys())
 def test_reports_of_one_run_agree(run: Judged, tmp_path: Path) -> None:
     write_reports(run, tmp_path)
@@ -33,12 +48,10 @@ def test_reports_of_one_run_agree(run: Judged, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["html", "junit", "markdown", "terminal", "badge"])
-def test_a_report_of_another_run_is_found(name: str, tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    write_reports(RUNS["failing"], one)
-    write_reports(RUNS["passing"], other)
-    (one / FILES[name]).write_bytes((other / FILES[name]).read_bytes())
-    assert any(found.startswith(name) for found in lint_reports(one))
+def test_a_report_of_another_run_is_found(name: str, written: Path, tmp_path: Path) -> None:
+    write_reports(RUNS["passing"], tmp_path / "other")
+    (written / FILES[name]).write_bytes((tmp_path / "other" / FILES[name]).read_bytes())
+    assert any(found.startswith(name) for found in lint_reports(written))
 
 
 # One small lie in each report, which a reader might believe.
@@ -85,12 +98,11 @@ def _first(source: str, pattern: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["junit", "markdown"])
-def test_blaming_another_test_is_found(name: str, tmp_path: Path) -> None:
+def test_blaming_another_test_is_found(name: str, written: Path) -> None:
     """Counts and sums stay as they are; only the names of two tests change places."""
-    write_reports(RUNS["failing"], tmp_path)
-    document = json.loads((tmp_path / FILES["json"]).read_text("utf-8"))
+    document = json.loads((written / FILES["json"]).read_text("utf-8"))
     tests = document["tests"]
-    path = tmp_path / FILES[name]
+    path = written / FILES[name]
     source = path.read_text("utf-8")
     if name == "junit":
         failing = _first(source, r'name="([^"]+)" time="[^"]+">\s*<(?:failure|error)')
@@ -105,17 +117,16 @@ def test_blaming_another_test_is_found(name: str, tmp_path: Path) -> None:
     swapped = {failing: passing, passing: failing}
     both = re.compile(rf"(?<=[/\"])({re.escape(failing)}|{re.escape(passing)})(?=[`\"])")
     path.write_text(both.sub(lambda one: swapped[one[1]], source), "utf-8")
-    assert lint_reports(tmp_path)
+    assert lint_reports(written)
 
 
 @pytest.mark.parametrize(("name", "truth", "lie"), LIES)
-def test_every_lie_is_found(name: str, truth: str, lie: str, tmp_path: Path) -> None:
-    write_reports(RUNS["failing"], tmp_path)
-    path = tmp_path / FILES[name]
+def test_every_lie_is_found(name: str, truth: str, lie: str, written: Path) -> None:
+    path = written / FILES[name]
     source = path.read_text("utf-8")
     assert truth in source
     path.write_text(source.replace(truth, lie, 1), "utf-8")
-    assert lint_reports(tmp_path)
+    assert lint_reports(written)
 
 
 def test_a_missing_report_is_found(tmp_path: Path) -> None:

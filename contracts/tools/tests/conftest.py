@@ -300,30 +300,31 @@ FILES = {
 }
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """The small checkout, accepted and with its generated files."""
+@pytest.fixture(scope="session")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small checkout, accepted and with its generated files; no test changes it."""
+    root = tmp_path_factory.mktemp("accepted")
     for name, text in FILES.items():
-        path = tmp_path / name
+        path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    contracts = tmp_path / "contracts"
+    contracts = root / "contracts"
     stated = stated_lines(contracts)
     for path in clause_files(contracts):
         path.write_text(render_spec(path.read_text(), stated))
     shutil.copy(TOOLS.parent / "spec" / "schema.json", contracts / "spec" / "schema.json")
-    world = load_world(tmp_path, None)
+    world = load_world(root, None)
     write_lock(contracts / LOCK, accept(world))
     generated = contracts / "tests" / "generated" / "clauses.c"
     generated.parent.mkdir()
     generated.write_text(render_clauses(world.clauses))
-    areas = tmp_path / AREAS_TARGET
+    areas = root / AREAS_TARGET
     areas.parent.mkdir(parents=True)
     areas.write_text(render_areas(world.areas))
-    (tmp_path / CAPABILITY_WORDS).write_text(render_capability_words(CAPABILITY))
+    (root / CAPABILITY_WORDS).write_text(render_capability_words(CAPABILITY))
     tables = contracts / "include" / "tbk" / "tables.h"
     tables.write_text(render_tables(world.interface))
-    pairs = tmp_path / PAIRS_TARGET
+    pairs = root / PAIRS_TARGET
     pairs.parent.mkdir(parents=True)
     pairs.write_text(render_pairs(load_pairs(contracts)))
     trace = contracts / "toolkit" / "generated" / "trace_calls.h"
@@ -337,10 +338,17 @@ def checkout(tmp_path: Path) -> Path:
     overloads = contracts / "spec" / "operators" / "overloads.txt"
     overloads.write_text("".join(f"1 {one}\n" for one in [*schemas, "neg(Tensor self) -> Tensor"]))
     (contracts / OVERLOADS_TARGET).write_text(render_overloads(contracts))
-    rows = tmp_path / ROWS_TARGET
+    rows = root / ROWS_TARGET
     rows.parent.mkdir(parents=True)
-    rows.write_text(render_rows(tmp_path))
-    named = tmp_path / NAMED_TARGET
+    rows.write_text(render_rows(root))
+    named = root / NAMED_TARGET
     named.parent.mkdir(parents=True)
-    named.write_text(render_named(tmp_path))
+    named.write_text(render_named(root))
+    return root
+
+
+@pytest.fixture
+def checkout(accepted: Path, tmp_path: Path) -> Path:
+    """Returns a copy of the small checkout, to be changed."""
+    shutil.copytree(accepted, tmp_path, dirs_exist_ok=True)
     return tmp_path
