@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from nights import NIGHT
 from runs import (
     CPU,
     HOSTILE,
@@ -95,7 +96,8 @@ def test_opencl_without_a_loader_says_why_it_has_no_device(
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("name", ["cuda", "npu"])
+# Whole runs, as ci/test's step simulated makes them of both.
+@pytest.mark.parametrize("name", [pytest.param("cuda", marks=NIGHT), "npu"])
 def test_a_simulated_driver_is_told_by_the_device_itself(output: Path, name: str) -> None:
     driver = f"driver={LIB / f'libtbk_{name}_simulator.so'}"
     done = run(LIB / f"libtbk_{name}.so", output, "--backend-option", driver)
