@@ -33,8 +33,8 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, emit_view_t* view, tbk_
   view->rank = tensor->rank;
   view->element_bytes = tbk_dtype_bytes(tensor->dtype);
   view->count = 1;
-  for (int32_t i = tensor->rank; i < EMIT_MAX_RANK; i++)
-    view->sizes[i] = view->strides[i] = 0;
+  memset(view->sizes, 0, sizeof view->sizes); /* whole, which takes four stores */
+  memset(view->strides, 0, sizeof view->strides);
   if (view->element_bytes == 0)
     return emit_fail(error, TBK_UNSUPPORTED, "dtype %d is not known", tensor->dtype);
   for (int32_t i = 0; i < tensor->rank; i++) {

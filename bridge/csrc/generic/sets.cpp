@@ -7,7 +7,7 @@
 #include <runtime/backend.h>
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 namespace tbk::generic {
 namespace {
@@ -30,10 +30,27 @@ bool lie_alike(c10::ArrayRef<const at::Tensor*> tensors, at::ScalarType dtype, a
 }
 
 Sets::Sets(c10::DeviceIndex device, size_t count)
-    : device_(device), is_flat_(Backend::get().device(device).flat_address()) {
-  sets_.reserve(count);
-  tensors_.reserve(count * kTensorsOfMost);
-  extents_.reserve(count * kTensorsOfMost);
+    : device_(device),
+      is_flat_(Backend::get().device(device).flat_address()),
+      all_(std::exchange(spare(), {})) {
+  all_.sets.reserve(count);
+  all_.tensors.reserve(count * kTensorsOfMost);
+  all_.extents.reserve(count * kTensorsOfMost);
+}
+
+Sets::~Sets() {
+  all_.sets.clear();
+  all_.tensors.clear();
+  all_.numbers.clear();
+  all_.extents.clear();
+  all_.pointers.clear();
+  all_.described.clear();
+  spare() = std::move(all_);
+}
+
+Sets::Buffers& Sets::spare() {
+  thread_local Buffers buffers;
+  return buffers;
 }
 
 /// Sizes are pointed at when all sets are there.
@@ -42,24 +59,24 @@ void Sets::describe_as(tbk_tensor_t description, int64_t count, const int64_t& s
   description.sizes = &count;
   description.strides = &step;
   if (!fits_32(description)) index_bits_ = 64;
-  tensors_.push_back(description);
+  all_.tensors.push_back(description);
 }
 
 void Sets::output(const at::Tensor& tensor, int64_t count) {
   describe_as(describe(tensor), count, kStep);
   note(tensor, /*is_written=*/true);
-  sets_.back().outputs++;
+  all_.sets.back().outputs++;
 }
 
 void Sets::input(const at::Tensor& tensor, int64_t count, const int64_t& step) {
   describe_as(describe_input(tensor), count, step);
-  sets_.back().inputs++;
+  all_.sets.back().inputs++;
 }
 
 void Sets::add(Tensors outputs, Tensors inputs, Tensors shared, c10::ArrayRef<uint64_t> numbers) {
   const int64_t count = outputs[0]->numel();
-  sets_.push_back({count, 0, 0, static_cast<uint32_t>(shared.size()),
-                   static_cast<uint32_t>(numbers.size()), /*is_reduction=*/false});
+  all_.sets.push_back({count, 0, 0, static_cast<uint32_t>(shared.size()),
+                       static_cast<uint32_t>(numbers.size()), /*is_reduction=*/false});
   for (const at::Tensor* each : outputs)
     output(*each, count);
   for (const at::Tensor* each : inputs) {
@@ -72,32 +89,34 @@ void Sets::add(Tensors outputs, Tensors inputs, Tensors shared, c10::ArrayRef<ui
     input(*each, count, kStay);
     note(*each, /*is_written=*/false);
   }
-  numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
+  all_.numbers.insert(all_.numbers.end(), numbers.begin(), numbers.end());
 }
 
 void Sets::add_reduction(const at::Tensor& out, const at::Tensor& in) {
-  sets_.push_back({in.numel(), 0, 0, 0, 0, /*is_reduction=*/true});
+  all_.sets.push_back({in.numel(), 0, 0, 0, 0, /*is_reduction=*/true});
   output(out, 1);
   input(in, in.numel(), kStep);
   note(in, /*is_written=*/false);
 }
 
 void Sets::note(const at::Tensor& tensor, bool is_written) {
-  const tbk_tensor_t& description = tensors_.back();
+  const tbk_tensor_t& description = all_.tensors.back();
   const auto item = static_cast<int64_t>(tensor.element_size());
   const uintptr_t base = is_flat_ ? 0 : description.memory;
   // Two storages may share memory where addresses are flat.
   const auto shift = static_cast<int64_t>(is_flat_ ? description.memory : 0);
   const int64_t first = shift + description.offset * item;
-  extents_.push_back({base, first, first + tensor.numel() * item, is_written});
+  all_.extents.push_back({base, first, first + tensor.numel() * item, is_written});
 }
 
 bool Sets::are_apart() {
-  std::sort(extents_.begin(), extents_.end(), [](const Extent& a, const Extent& b) {
-    return std::tie(a.base, a.first) < std::tie(b.base, b.first);
-  });
+  const auto is_before = [](const Extent& a, const Extent& b) {
+    return a.base != b.base ? a.base < b.base : a.first < b.first;
+  };
+  if (!std::is_sorted(all_.extents.begin(), all_.extents.end(), is_before))
+    std::sort(all_.extents.begin(), all_.extents.end(), is_before);
   Extent all = {}, written = {};  // how far those before reach, and those that are written
-  for (const Extent& each : extents_) {
+  for (const Extent& each : all_.extents) {
     if (each.base != all.base) all = written = {each.base, each.first, each.first, false};
     if (each.first < written.end || (each.is_written && each.first < all.end)) return false;
     all.end = std::max(all.end, each.end);
@@ -109,9 +128,9 @@ bool Sets::are_apart() {
 /// Dtypes are those of the program, ranks and strides follow from what is said here.
 PlanKey Sets::key(const void* identity) const {
   PlanKey key = {kIsList, static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity)), index_bits_};
-  key.reserve(key.size() + 2 * sets_.size() + tensors_.size());
-  const tbk_tensor_t* tensor = tensors_.data();
-  for (const Set& set : sets_) {
+  key.reserve(key.size() + 2 * all_.sets.size() + all_.tensors.size());
+  const tbk_tensor_t* tensor = all_.tensors.data();
+  for (const Set& set : all_.sets) {
     key.push_back(set.count);
     key.push_back(static_cast<int64_t>(set.shared) << 32 | (set.outputs + set.inputs));
     for (const tbk_tensor_t* end = tensor + set.outputs + set.inputs; tensor < end; tensor++)
@@ -122,15 +141,15 @@ PlanKey Sets::key(const void* identity) const {
 
 template <class Code>
 bool Sets::run(bool (*start)(const Code& code, const Gathered& what), const Code& code) {
-  if (sets_.empty()) return true;
+  if (all_.sets.empty()) return true;
   if (!are_apart()) return false;
-  std::vector<const tbk_tensor_t*> tensors;
-  std::vector<tbk_operand_set_t> described;
-  tensors.reserve(tensors_.size());
-  described.reserve(sets_.size());
-  tbk_tensor_t* tensor = tensors_.data();
-  const uint64_t* numbers = numbers_.data();
-  for (const Set& set : sets_) {
+  std::vector<const tbk_tensor_t*>& tensors = all_.pointers;
+  std::vector<tbk_operand_set_t>& described = all_.described;
+  tensors.reserve(all_.tensors.size());
+  described.reserve(all_.sets.size());
+  tbk_tensor_t* tensor = all_.tensors.data();
+  const uint64_t* numbers = all_.numbers.data();
+  for (const Set& set : all_.sets) {
     const auto* first = tensors.data() + tensors.size();
     const bool is_inner = set.is_reduction && set.count != 1;
     for (const tbk_tensor_t* end = tensor + set.outputs + set.inputs; tensor < end; tensor++) {

@@ -22,6 +22,9 @@ class Sets {
 
   /// There will be `count` sets, or about as many.
   explicit Sets(c10::DeviceIndex device, size_t count = 1);
+  ~Sets();
+  Sets(const Sets&) = delete;
+  Sets& operator=(const Sets&) = delete;
 
   /// Adds a set of tensors that lie alike, as one dimension. `shared` have one element, which is read
   /// at each place.
@@ -47,6 +50,18 @@ class Sets {
     bool is_written;
   };
 
+  /// What a call gathers, of all sets one after the other. A thread keeps the memory for its next call: of a list
+  /// of parameters these are too large for what the C library hands out quickly.
+  struct Buffers {
+    std::vector<Set> sets;
+    std::vector<tbk_tensor_t> tensors;
+    std::vector<uint64_t> numbers;
+    std::vector<Extent> extents;
+    std::vector<const tbk_tensor_t*> pointers;
+    std::vector<tbk_operand_set_t> described;
+  };
+  static Buffers& spare();
+
   /// Adds an operand of the last set, which has `count` elements.
   void output(const at::Tensor& tensor, int64_t count);
   void input(const at::Tensor& tensor, int64_t count, const int64_t& step);
@@ -61,10 +76,7 @@ class Sets {
   c10::DeviceIndex device_;
   bool is_flat_;
   int64_t index_bits_ = 32;
-  std::vector<Set> sets_;
-  std::vector<tbk_tensor_t> tensors_;  ///< Of all sets, one after the other; as are the numbers.
-  std::vector<uint64_t> numbers_;
-  std::vector<Extent> extents_;
+  Buffers all_;
 };
 
 }  // namespace tbk::generic
