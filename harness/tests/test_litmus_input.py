@@ -169,4 +169,5 @@ def test_a_signal_ends_the_command_and_what_it_started(
 def test_a_device_has_no_index(device: str, tmp_path: Path) -> None:
     done = tbk(tmp_path, f"--device={device}")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"tbk: `{device}` names one device; a kind is needed, as cpu\n"
+    assert f"{device!r}: name the device without an index" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -25,9 +25,19 @@ from tbk_reports.model import (
     EXIT_SUITE_ERROR,
     EXIT_USAGE,
 )
-from tbk_reports.text import line, shorten
+from tbk_reports.text import shorten
 
-from tbk_harness import kill, kill_document, kill_torch, locate, mutants, outcome, runner, skeleton
+from tbk_harness import (
+    child,
+    kill,
+    kill_document,
+    kill_torch,
+    locate,
+    mutants,
+    outcome,
+    runner,
+    skeleton,
+)
 from tbk_harness.command_line import Choice
 from tbk_harness.farm.place import Place, farm_options
 from tbk_harness.farm.place import place as farm_place
@@ -193,15 +203,15 @@ def _planned(
         outcome.stop(EXIT_SUITE_ERROR, str(error))
     tests = kill.parse_list(listed.stdout)
     if listed.returncode or not tests:
-        outcome.stop(
-            listed.returncode or EXIT_SUITE_ERROR, f"tbk-run lists no tests: {line(listed.stderr)}"
-        )
+        why = child.reason(listed.returncode, listed.stderr)
+        outcome.stop(child.exit_code(listed.returncode), f"tbk-run lists no tests: {why}")
     areas = {one.id: one.area for one in tbk_contracts.clauses()}
     chosen, missing = mutants.named(everything, only, areas)
     if missing:
         names = {word for one in everything for word in one.words} | set(areas.values())
         meant = hint(missing[0], names)
-        outcome.stop(EXIT_NOTHING_SELECTED, f"no mutant fits {' '.join(missing)}{meant}")
+        unknown = ", ".join(map(repr, missing))
+        outcome.stop(EXIT_NOTHING_SELECTED, f"no mutant fits {unknown}{meant}")
     matrix = kill.Matrix(
         tests=tests,
         thorough=kill.parse_thorough(listed.stdout),

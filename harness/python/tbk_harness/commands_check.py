@@ -34,7 +34,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import locate, outcome, places, progress, torch_names
+from tbk_harness import child, locate, outcome, places, progress, torch_names
 from tbk_harness.command_line import VERDICT, Command, option
 from tbk_harness.near import hint
 from tbk_harness.options import (
@@ -187,12 +187,19 @@ def check_command(
     _known_capabilities(options["require"])
     known = outcome.known_from(waivers, baseline)
     declared = _declared(file, device)
-    from tbk_harness.session import Session, request, understood  # noqa: PLC0415  # takes long
+    from tbk_harness.session import (  # noqa: PLC0415  # takes long
+        Session,
+        known_parameters,
+        request,
+        understood,
+    )
 
     gate = options.pop("gate")
     asked, subject = request(known, options), Subject(device, imports)
     options |= {"facts": str(file)} if file is not None else {}
-    understood(subject.arguments(options), "torch")
+    arguments = subject.arguments(options)
+    understood(arguments, "torch")
+    known_parameters(options["only"], arguments)
     if gate:
         display.phase("trying the gate")
         display.tell(_tried_gate(gate, device, imports))
@@ -211,14 +218,15 @@ def _tried_gate(name: str, device: str, imports: Sequence[str]) -> str:
     os.environ.update({"TBK_GATE": library, "TBK_GATE_KEEPER": str(keeper)})
     words = [sys.executable, "-m", "tbk_harness.torch_worker.gate_trial", device, *imports]
     try:
-        tried = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        tried = subprocess.run(
+            words, capture_output=True, text=True, errors="replace", timeout=60, check=False
+        )
     except subprocess.TimeoutExpired:
         outcome.stop(EXIT_BAD_LIBRARY, f"the gate {name}: 60 s without an end")
-    if tried.returncode < 0:
-        outcome.stop(EXIT_BAD_LIBRARY, f"the gate {name}: signal {-tried.returncode}")
     said = line(tried.stdout.strip(), 400)
     if tried.returncode != EXIT_PASS:
-        outcome.stop(tried.returncode, said or f"the gate {name} could not be tried")
+        told = said or f"the gate {name}: {child.reason(tried.returncode, tried.stderr)}"
+        outcome.stop(child.exit_code(tried.returncode, EXIT_BAD_LIBRARY), told)
     return f"the gate {name} {said}"
 
 
@@ -293,10 +301,8 @@ def _probed(subject: Subject) -> ResultFile:
     whole = ended.exit_code in (EXIT_PASS, EXIT_FINDINGS, EXIT_NOTHING_SELECTED)
     if found is None or not whole or not found.header.get("capabilities"):
         said = line(ended.said, 400) or str(((found and found.footer) or {}).get("reason") or "")
-        known = EXIT_FINDINGS < ended.exit_code <= 8
-        outcome.stop(
-            ended.exit_code if known else EXIT_NO_DEVICE, said or f"{subject.words} can't be probed"
-        )
+        code = child.exit_code(ended.exit_code, EXIT_NO_DEVICE)
+        outcome.stop(code, said or f"{subject.words} can't be probed")
     return found
 
 

@@ -12,6 +12,7 @@ from tbk_reports.model import EXIT_NOT_WRITTEN, EXIT_PASS, EXIT_USAGE
 
 from tbk_harness import ci_files, outcome
 from tbk_harness.command_line import WHAT, Choice, Command, option
+from tbk_harness.options import device_kind
 
 EXAMPLES = """\
 tbk init github                                       the library that CMakeLists.txt here builds
@@ -26,7 +27,10 @@ tbk init github --runner self-hosted,acme             on the machines with these
     WHAT, "--library", metavar="PATH",
     help="What tbk run judges (default: what CMakeLists.txt in this folder builds).",
 )  # fmt: skip
-@option(WHAT, "--device", metavar="NAME", help="What tbk check judges, as in torch.device(NAME).")
+@option(
+    WHAT, "--device", metavar="NAME", callback=device_kind,
+    help="What tbk check judges, as in torch.device(NAME), without an index.",
+)  # fmt: skip
 @option(
     WHAT, "--import", "imports", multiple=True, metavar="MODULE",
     help="With --device: the module that brings it.",

@@ -31,7 +31,7 @@ from tbk_harness.farm.place import Place, farm_options
 from tbk_harness.farm.place import place as farm_place
 from tbk_harness.folder import BusyError, lock
 from tbk_harness.litmus_runner import REPRODUCER, TORCH_REPRODUCER, Hunted, again
-from tbk_harness.options import FOLDER, GATE, duration
+from tbk_harness.options import FOLDER, GATE, device_kind, duration
 from tbk_harness.progress_row import LITMUS
 
 PAGE = "report.html"
@@ -57,7 +57,10 @@ tbk litmus ./libacme.so --time 8h --farm ray://head:10001 --resource acme=1    a
     "--layer", type=Choice(["c", "torch"]), default="c", show_default=True,
     help="Call LIB's functions, or PyTorch's, with LIB behind the bridge.",
 )  # fmt: skip
-@click.option("--device", metavar="NAME", help="Instead of LIB: a device that PyTorch knows.")
+@click.option(
+    "--device", metavar="NAME", callback=device_kind,
+    help="Instead of LIB: a device that PyTorch knows.",
+)  # fmt: skip
 @click.option(
     "--import", "imports", multiple=True, metavar="MODULE",
     help="Import it first, so that PyTorch knows the device.",
@@ -184,9 +187,6 @@ def _torch_words(options: Mapping[str, Any], on_farm: bool) -> list[str]:
         outcome.stop(EXIT_USAGE, "one of them is needed: LIB, or --device NAME")
     if (options["processes"] or 1) > 1 and (device or options["layer"] == "torch"):
         outcome.stop(EXIT_USAGE, "--processes goes with a library: PyTorch runs in one process")
-    if ":" in str(device or ""):
-        kind = device.partition(":")[0] or "cpu"
-        outcome.stop(EXIT_USAGE, f"`{device}` names one device; a kind is needed, as {kind}")
     if imports and not device:
         outcome.stop(EXIT_USAGE, "--import goes with --device")
     if options["gate"] and not device and options["layer"] != "torch":

@@ -22,9 +22,9 @@ from tbk_reports.model import (
     EXIT_SUITE_ERROR,
     EXIT_USAGE,
 )
-from tbk_reports.text import line
+from tbk_reports.text import count_words, line
 
-from tbk_harness import outcome, places
+from tbk_harness import child, outcome, places
 from tbk_harness.command_line import Command
 from tbk_harness.commands_check import need_pytorch
 from tbk_harness.near import hint
@@ -70,13 +70,14 @@ def operators_command(
     """
     need_pytorch()
     names = _names(file, only)
+    operators = count_words(len(names), "operator")
     if header is not None:
         places.free(header, places.HEADER)
         _write(header, _output(["header", str(file)]))
     out = outcome.console()
     if library is None:
         if header is None:
-            out.print(Text(line(f"{file}: {len(names)} operators: {', '.join(names)}", 400)))
+            out.print(Text(line(f"{file}: {operators}: {', '.join(names)}", 400)))
         raise SystemExit(EXIT_PASS)
     words = [str(file), outcome.library_file(library), ",".join(backend_option)]
     failed = count = 0
@@ -88,7 +89,7 @@ def operators_command(
         out.print(Text(line(told, 800)), soft_wrap=True)
     if not count:
         outcome.stop(EXIT_SUITE_ERROR, "nothing was checked")
-    out.print(Text(f"{count} checks of {len(names)} operators, {failed} failed"))
+    out.print(Text(f"{count_words(count, 'check')} of {operators}, {failed} failed"))
     raise SystemExit(EXIT_FINDINGS if failed else EXIT_PASS)
 
 
@@ -117,9 +118,7 @@ def _environment() -> dict[str, str]:
 
 
 def _stop(code: int, said: str) -> None:
-    reasons = said.strip().splitlines()
-    told = line(reasons[-1], 600) if reasons else f"it ended with status {code}"
-    outcome.stop(code if code in _KNOWN else EXIT_SUITE_ERROR, told)
+    outcome.stop(code if code in _KNOWN else EXIT_SUITE_ERROR, child.reason(code, said))
 
 
 def _write(header: Path, text: str) -> None:

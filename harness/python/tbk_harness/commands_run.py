@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_SUITE_ERROR, EXIT_USAGE
-from tbk_reports.text import line
 
-from tbk_harness import outcome, progress
+from tbk_harness import child, outcome, progress
 from tbk_harness.command_line import HOW, LIBRARY, WHAT, Choice, Command, option
 from tbk_harness.farm.place import PARTS, Place, farm_options
 from tbk_harness.farm.place import place as farm_place
@@ -52,8 +51,8 @@ def no_torch_layer() -> str:
         return f"importing PyTorch took more than {IMPORT_S} s"
     if ended.returncode == 0:
         return ""
-    said = ended.stderr.strip().splitlines()
-    return line(said[-1], 300) if said else f"importing it ends with status {ended.returncode}"
+    said = child.last_words(ended.stderr)
+    return said or f"importing it: {child.ending(ended.returncode)}"
 
 
 EXAMPLES = """\
@@ -130,6 +129,8 @@ def run_command(
         watch.need(place)
     session = Session(asked, display)
     chosen, why_not = _layers(layer, display)
+    if "torch" in chosen and place is None:
+        _known_parameters(library, options)
     if why_not:
         display.tell(why_not)
         session.notes.append(why_not)
@@ -139,6 +140,16 @@ def run_command(
     else:
         _run(session, library, chosen, options, order)
     session.end(library)
+
+
+def _known_parameters(library: str, options: dict[str, Any]) -> None:
+    """Stops where a test of the torch layer is asked for with parameters that it does not have."""
+    from tbk_harness import selectors  # noqa: PLC0415
+    from tbk_harness.session import known_parameters  # noqa: PLC0415
+
+    only = selectors.split(options["only"])["torch"]
+    mine = {name: value for name, value in options.items() if name != "require"}
+    known_parameters(only, Subject(library=library).arguments({**mine, "only": only}))
 
 
 def _place(options: dict[str, Any], tsan: bool) -> Place | None:

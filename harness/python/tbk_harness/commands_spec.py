@@ -15,7 +15,7 @@ from rich.text import Text
 from tbk_reports.model import EXIT_NOTHING_SELECTED, EXIT_PASS, EXIT_SUITE_ERROR, EXIT_USAGE, Test
 from tbk_reports.text import line
 
-from tbk_harness import complete, outcome
+from tbk_harness import child, complete, outcome
 from tbk_harness.command_line import OUTPUT, Command, option
 from tbk_harness.near import hint
 from tbk_harness.options import RUN, runner_arguments, runner_options
@@ -60,7 +60,8 @@ def list_command(library: str | None, as_json: bool, **options: Any) -> None:
     except runner.NoRunnerError as error:
         outcome.stop(EXIT_SUITE_ERROR, str(error))
     if listed.returncode:
-        outcome.stop(listed.returncode, listed.stderr or f"status {listed.returncode}")
+        told = listed.stderr or f"tbk-run: {child.ending(listed.returncode)}"
+        outcome.stop(child.exit_code(listed.returncode), told)
     rows = listed.stdout.splitlines()
     if as_json:
         _print_json([_row(row) for row in rows])
@@ -113,7 +114,7 @@ def _list_clauses(only: tuple[str, ...], as_json: bool, out: Console) -> NoRetur
     found = [one for one in tbk_contracts.clauses() if not only or _selected(one, words)]
     if not found:
         meant = "".join(hint(word, clause_words() | torch_ids()) for word in only[:3])
-        outcome.stop(EXIT_NOTHING_SELECTED, f"no clause fits {', '.join(only)}{meant}")
+        outcome.stop(EXIT_NOTHING_SELECTED, f"no clause fits {', '.join(map(repr, only))}{meant}")
     if as_json:
         _print_json([asdict(clause) for clause in found])
     for clause in found:
@@ -157,7 +158,7 @@ def _unknown(word: str) -> str:
     from tbk_harness import explain  # noqa: PLC0415
 
     prefix = word.upper()[:3]
-    told = f"{word} is no clause, area, test, verdict, status, capability or profile"
+    told = f"{word!r} is no clause, area, test, verdict, status, capability or profile"
     if any(one.prefix == prefix for one in tbk_contracts.clauses()) and "/" not in word:
         told += f"; `tbk list --only {prefix}` has the clauses of its area"
     return told + (hint(word, explain.subjects()) or "; see `tbk list`")

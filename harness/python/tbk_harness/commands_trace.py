@@ -30,7 +30,7 @@ from tbk_reports.text import count_words, line
 from tbk_harness import outcome, places, progress
 from tbk_harness.command_line import DEVICE, LIBRARY, OUTPUT, VERDICT, Command, option
 from tbk_harness.commands_check import known_device, need_pytorch
-from tbk_harness.options import PATH
+from tbk_harness.options import PATH, device_kind
 from tbk_harness.traced import Operator, Traced, trace_of
 
 SHOWN = 20
@@ -51,7 +51,10 @@ tbk run ./libacme.so --trace trace.json                 what it needs most comes
 )  # fmt: skip
 @click.argument("script", metavar="SCRIPT")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
-@option(DEVICE, "--device", metavar="NAME", help="A device that PyTorch knows.")
+@option(
+    DEVICE, "--device", metavar="NAME", callback=device_kind,
+    help="A device that PyTorch knows, without an index.",
+)  # fmt: skip
 @option(
     DEVICE, "--import", "imports", multiple=True, metavar="MODULE",
     help="Import it first, so that PyTorch knows the device.",
@@ -102,10 +105,8 @@ def _asked(script: str, arguments: tuple[str, ...], options: dict[str, Any]) -> 
     """Returns what the process that runs the script is given, without its files."""
     device, library = options["device"], options["library"]
     if bool(device) == bool(library):
-        late = [word for word in arguments if word.startswith(("--device", "--library"))]
         told = "a device is needed: --device NAME, or --library LIB, not both"
-        more = f"; what stands behind {script}, such as {late[0]}, is for the script"
-        outcome.stop(EXIT_USAGE, told + (more if late and not (device or library) else ""))
+        outcome.stop(EXIT_USAGE, told + ("" if device else _misplaced(script, arguments)))
     need_pytorch()
     if device:
         known_device(device, options["imports"])
@@ -115,6 +116,12 @@ def _asked(script: str, arguments: tuple[str, ...], options: dict[str, Any]) -> 
         "options": list(options["backend_option"]), "module": options["module"],
         "script": script, "arguments": list(arguments),
     }  # fmt: skip
+
+
+def _misplaced(script: str, arguments: tuple[str, ...]) -> str:
+    """Returns what is said of an option that stands behind the script, and so is for that."""
+    late = [word for word in arguments if word.startswith(("--device", "--library"))]
+    return f"; what stands behind {script}, such as {late[0]}, is for the script" if late else ""
 
 
 def _traced(asked: dict[str, Any]) -> tuple[int, Traced | None, str]:

@@ -25,6 +25,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
+from tbk_harness import child
 from tbk_harness.runner import Ended
 
 Record = dict[str, Any]
@@ -55,9 +56,8 @@ class Part:
             problem = said or problem
         elif said:
             problem += f": {said}"
-        known = EXIT_FINDINGS < self.ended.exit_code <= 8
         lost = EXIT_INTERRUPTED if self.written and footer is None else EXIT_SUITE_ERROR
-        return (self.ended.exit_code if known else lost), problem
+        return child.exit_code(self.ended.exit_code, lost), problem
 
 
 @dataclass(frozen=True)

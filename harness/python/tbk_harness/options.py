@@ -98,6 +98,15 @@ def fail_on(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     return tuple(dict.fromkeys(words))
 
 
+def device_kind(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Returns the name of a kind of device: which one of them, the suite chooses."""
+    kind, colon, _index = (value or "").partition(":")
+    if colon:
+        meant = f", as {kind!r}" if kind else ""
+        raise click.BadParameter(f"{value!r}: name the device without an index{meant}")
+    return value
+
+
 def known_profile(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     """Returns the name of a profile that there is."""
     if value is not None:
@@ -114,10 +123,13 @@ def traced_calls(_: click.Context, __: click.Parameter, value: Path | None) -> A
     """Returns the calls that a script makes, by operator, as tbk trace wrote them."""
     if value is None:
         return None
+    from tbk_harness.outcome import reason  # noqa: PLC0415
     from tbk_harness.traced import TraceError, calls_by_operator  # noqa: PLC0415
 
     try:
         return calls_by_operator(value)
+    except OSError as error:
+        raise click.BadParameter(reason(error)) from error
     except TraceError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -214,10 +226,13 @@ _VERDICT = (
     option(REPORTS, "--quiet", is_flag=True, help="Print the path of the page only."),
 )  # fmt: skip
 _DEVICE = (
-    click.argument("name", metavar="[NAME]", required=False, shell_complete=complete.devices),
+    click.argument(
+        "name", metavar="[NAME]", required=False, shell_complete=complete.devices,
+        callback=device_kind,
+    ),
     option(
-        DEVICE, "--device", metavar="NAME", shell_complete=complete.devices,
-        help="As in torch.device(NAME); NAME alone does.",
+        DEVICE, "--device", metavar="NAME", shell_complete=complete.devices, callback=device_kind,
+        help="As in torch.device(NAME), without an index; NAME alone does.",
     ),
     option(
         DEVICE, "--import", "imports", multiple=True, metavar="MODULE",

@@ -30,7 +30,7 @@ from tbk_harness.layers import Part
 from tbk_harness.options import Subject
 from tbk_harness.progress import Display
 from tbk_harness.progress_row import JUDGING
-from tbk_harness.suggest import capability_hint, selector_hint
+from tbk_harness.suggest import capability_hint, selector_hint, unmatched
 
 JUDGED = (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)  # it ran to its end
 BLAME_SHARE = 0.25  # of a budget, where a test fails
@@ -55,6 +55,16 @@ def understood(arguments: Sequence[str], layer: str) -> None:
     ended = runner.list_tests(arguments) if layer == "c" else runner.check_options(arguments)
     if ended.returncode == EXIT_USAGE:
         _stop_misunderstood(ended.stderr)
+
+
+def known_parameters(only: Sequence[str], arguments: Sequence[str]) -> None:
+    """Stops where what stands in brackets behind a test of the torch layer names no parameters of
+    it. Only PyTorch knows them, so that it is imported once more for such words."""
+    if not any("[" in word for word in only):
+        return
+    listed = runner.list_tests(arguments)
+    if listed.returncode == EXIT_NOTHING_SELECTED and (word := unmatched(listed.stderr)):
+        outcome.stop(EXIT_USAGE, f"--only: {word!r} names no test{selector_hint(listed.stderr)}")
 
 
 def _stop_misunderstood(told: str) -> NoReturn:

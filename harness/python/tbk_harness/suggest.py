@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import tbk_contracts
 from tbk_contracts.torch_rows import torch_tests
 
 from tbk_harness.near import hint
+from tbk_harness.selectors import TORCH_SUITES
 
 
 def clause_words() -> set[str]:
@@ -41,23 +42,39 @@ def selectors() -> set[str]:
     return ids | {one.partition("/")[0] for one in ids if "/" in one}
 
 
-def unknown_selector(only: Iterable[str]) -> str:
+def unknown_selector(only: Collection[str]) -> str:
     """Returns why a word of --only selects nothing in any layer, with what may have been meant;
-    empty where each may select something. Ids are for tbk-run to look at, since parameters have
-    names, too."""
-    words = [word.removeprefix("profile:") for word in only if "/" not in word]
-    known = selectors() if words else set()
-    for word in words:
-        prefix = 3 <= len(word) < 7 and any(one.startswith(word) for one in known if "-" in one)
-        if word not in known and not prefix:
-            return f"--only: {word} is no clause, area, profile or test{hint(word, known)}"
+    empty where each may select something. What stands in brackets behind a test of the torch layer
+    is for tbk-run to look at: PyTorch has to be imported to know its parameters."""
+    known = selectors() if only else set()
+    for word in only:
+        if not _selects(word, known):
+            meant = hint(word.removeprefix("profile:").partition("[")[0], known)
+            return f"--only: {word!r} is no clause, area, profile or test{meant}"
     return ""
+
+
+def _selects(word: str, known: Collection[str]) -> bool:
+    """Returns whether a word may select something, by the rule of tbk-run: a test by its id, those
+    of the torch layer with one set of parameters, too; else a word of a clause, or the beginning of
+    its id."""
+    if "/" in word:
+        has_parameters = word.startswith(TORCH_SUITES) and word.endswith("]")
+        return (word.partition("[")[0] if has_parameters else word) in known
+    plain = word.removeprefix("profile:")
+    is_prefix = 3 <= len(plain) < 7 and any(one.startswith(plain) for one in known if "-" in one)
+    return plain in known or is_prefix
 
 
 def selector_hint(said: str) -> str:
     """Returns what was meant by the word that tbk-run says "names no test"."""
-    word = _quoted(said, "' names no test")
+    word = unmatched(said)
     return hint(word.partition("[")[0], selectors()) if word else ""
+
+
+def unmatched(said: str) -> str:
+    """Returns the word that tbk-run says "names no test"; empty where it says that of none."""
+    return _quoted(said, "' names no test")
 
 
 def capability_hint(said: str) -> str:
@@ -84,5 +101,5 @@ def unknown_capability(require: Iterable[str], known: Iterable[str]) -> str:
     words = set(known)
     for word in require:
         if word not in words:
-            return f"--require: {word} is no capability{hint(word, words)}"
+            return f"--require: {word!r} is no capability{hint(word, words)}"
     return ""

@@ -147,8 +147,8 @@ def test_a_layer_without_a_selected_test_is_not_run(both: Tbk, tmp_path: Path) -
     ended = both("run", "good.so", "--only", "torch_operators")
     assert ended.returncode == 0, ended.stdout
     assert {test["layer"] for test in _document(tmp_path)["tests"]} == {"torch"}
-    ended = both("run", "good.so", "--only", "memory/holds_for_one_byte_4")
-    assert [test["layer"] for test in _document(tmp_path)["tests"]] == ["c"]
+    ended = both("run", "good.so", "--only", "memory")
+    assert {test["layer"] for test in _document(tmp_path)["tests"]} == {"c"}
 
 
 @pytest.mark.parametrize("code", [4, 5, 7])

@@ -84,7 +84,7 @@ def test_a_mistyped_word_is_bad_usage_and_keeps_the_last_results(tbk: Tbk, tmp_p
     assert tbk("run", "good.so").returncode == 0
     ended = tbk("run", "good.so", "--only", "memroy")
     assert ended.returncode == 2
-    assert "memroy is no clause, area, profile or test; did you mean memory?" in ended.stderr
+    assert "'memroy' is no clause, area, profile or test; did you mean memory?" in ended.stderr
     assert '"pass"' in (tmp_path / "tbk-report" / "judged.json").read_text()
 
 

@@ -77,7 +77,10 @@ def test_a_word_of_only_that_names_nothing_is_told_with_what_was_meant() -> None
     assert "torch_copy" in unknown_selector(["torch_copi"])
     known = ("memory", "MEM-001", "MEM", "profile:core", "torch_copy", "sweep_memory", "STR-5")
     assert unknown_selector(known) == ""
-    assert unknown_selector(["memory/whatever", "torch_copy/x[float32]"]) == ""
+    tests = ("memory/a_handle_is_never_0", "torch_copy/dtypes_are_converted")
+    assert unknown_selector([*tests, f"{tests[1]}[float32]", f"{tests[1]}[no-such]"]) == ""
+    for word in ("memory/whatever", f"{tests[0]}[x]", "torch_copy/[", "torch_copy/x[float32]", ""):
+        assert f"{word!r} is no clause" in unknown_selector([word])
 
 
 def test_what_tbk_run_does_not_know_is_told_with_what_was_meant() -> None:
