@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch_tbk.custom.dry import read_and_try
 from torch_tbk.custom.formula import Formula
 from torch_tbk.custom.lines import OperatorsError
 from torch_tbk.custom.spec import read_operators
@@ -31,6 +32,19 @@ operators:
 
 # What is written instead of what, and what is said of it, from the line on.
 MISTAKES = [
+    ("float a=1.0", 'float a="b"', "3: the default of a: 'b' is no float"),
+    ("float a=1.0", "int a=1.5", "3: "),
+    ("y: [3]}", "y: [3], a: abc}", "14: a: 'abc' is no float"),
+    ("y: [3]}", "y: [3], a: [1, 2]}", "14: a: [1, 2] is no float"),
+    ("y: [3]}", "y: [3], a: null}", "14: a: None is no float"),
+    ("y: [3]}", "y: [3], a: true}", "14: a: True is no float"),
+    ("y: [3]}", "y: null}", "14: y: a shape is a list of sizes, not None"),
+    ("y: [3]}", "y: {shape: [3], low: a}}", "14: y: 'a' is no float"),
+    ("y: [3]}", "y: {shape: [3], low: 5}}", "14: y: nothing lies from 5 to 2"),
+    ("y: [3]}", "y: {shape: [3], dtype: 7}}", "14: y: 7 is no dtype"),
+    ("y: [3]}", "y: [3], a: 2026-13-45}", "14: month must be in"),
+    ("namespace: acme", "namespace: &a [*a]", "1: an alias stands within what it names"),
+    ("{like: x}", "{like: x, shape: [nope]}", "6: 'nope' is no argument, and no function of"),
     ("namespace: acme", "namespace: aten", "1: aten is kept by PyTorch"),
     ("namespace: acme", "namespace: Acme", "1: namespace: 'Acme' does not match"),
     ("namespace: acme\n", "", "1: 'namespace' is a required property"),
@@ -50,7 +64,7 @@ MISTAKES = [
     ("    formula: x * y + a\n", "", "3: operators: 'formula' is a required property"),
     ("{like: x}", "{like: z}", "6: no argument is called 'z'"),
     ("{like: x}", "{shape: [1]}", "6: an output has `like`, or `shape` and `dtype`"),
-    ("- {like: x}", "- {like: x}\n      - {like: y}", "5: 2 rules for 1 results"),
+    ("- {like: x}", "- {like: x}\n      - {like: y}", "5: 2 rules for 1 result"),
     ("{like: x}", "{like: x, dtype: float31}", "6: 'float31' is no dtype"),
     ("kernel:", "kernal:", "7: unknown key 'kernal'; kernel is meant?"),
     ('"acme::f"', "f", "7: operators.kernel.name: 'f' does not match"),
@@ -61,8 +75,8 @@ MISTAKES = [
     ("[float32]", "[flaot32]", "12: 'flaot32' is no dtype"),
     ("y: [3]}", "z: [3]}", "14: no argument is called 'z'"),
     (", y: [3]}", "}", "14: it has no y"),
-    ("y: [3]}", "y: 3}", "14: a shape is a list of sizes, not 3"),
-    ("y: [3]}", "y: {shap: [3]}}", "14: unknown key 'shap'; shape is meant?"),
+    ("y: [3]}", "y: 3}", "14: y: a shape is a list of sizes, not 3"),
+    ("y: [3]}", "y: {shap: [3]}}", "14: y: unknown key 'shap'; shape is meant?"),
     ("    kernel:", "    formula: x\n    kernel:", "7: 'formula' stands here twice"),
     ("- {like: x}", "- {like: x", "7: "),
     ("    dtypes:", "\tdtypes:", "12: found character '\\t'"),
@@ -100,7 +114,7 @@ SECOND = """\
         ("operator: g_backward", "operator: g_backwards", "17: no operator of this file is called"),
         ("arguments: [grad, x]", "arguments: [grad]", "17: g_backward takes 2 arguments, and"),
         ("arguments: [grad, x]", "arguments: [grad, z]", "17: no argument is called 'z'"),
-        ("gives: [x]", "gives: [x, x]", "17: g_backward returns 1 tensors, and gives names 2"),
+        ("gives: [x]", "gives: [x, x]", "17: g_backward returns 1 tensor, and gives names 2"),
         (", gives: [x]", "", "17: `operator` needs `gives`"),
         ("g(Tensor x)", "f(Tensor x)", "15: acme::f stands in"),
     ],
@@ -136,3 +150,100 @@ def test_a_formula_names_parts_and_chooses() -> None:
     assert torch.equal(formula({"x": x, "y": None}), torch.sigmoid(x))
     assert torch.equal(formula({"x": x, "y": x}), torch.sigmoid(x) + 2)
     assert formula.names == {"x", "y"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "says"),
+    [
+        ("int", "1.5", "1.5 is no int"),
+        ("int", "true", "True is no int"),
+        ("int", str(2**63), "is beyond 64 bits"),
+        ("bool", "1", "1 is no bool"),
+        ("str", "7", "7 is no str"),
+        ("Scalar", "abc", "'abc' is no number"),
+        ("ScalarType", "float31", "'float31' is no dtype"),
+        ("int[]", "3", "3 is no list: int[]"),
+        ("int[]", "[1, a]", "'a' is no int"),
+        ("bool?", "[]", "[] is no bool"),
+        ("Tensor[]", "[[2], [-1]]", "a shape is a list of sizes"),
+        ("Tensor[]", "[null]", "a shape is a list of sizes"),
+    ],
+)
+def test_a_sample_is_of_the_schemas_types(kind: str, given: str, says: str, tmp_path: Path) -> None:
+    entry = f"schema: 'f(Tensor x, {kind} n) -> Tensor', formula: x"
+    file = tmp_path / "acme.yml"
+    samples = f"samples: [{{x: [2], n: {given}}}]"
+    file.write_text(f"namespace: acme\noperators:\n  - {{{entry}, {samples}}}\n")
+    with pytest.raises(OperatorsError) as error:
+        read_operators(file)
+    assert f"{file}:3: n: " in str(error.value)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("int", "-3"), ("bool", "true"), ("str", "abc"), ("Scalar", "1.5"), ("float", "2"),
+        ("ScalarType", "int64"), ("int[2]", "3"), ("int[]", "[1, 2]"), ("float?", "null"),
+        ("Tensor?[]", "[null, [2]]"), ("bool[]", "[true]"), ("Tensor?", "null"),
+    ],
+)  # fmt: skip
+def test_what_is_of_its_type_is_taken(kind: str, given: str, tmp_path: Path) -> None:
+    entry = f"schema: 'f(Tensor x, {kind} n) -> Tensor', formula: x"
+    file = tmp_path / "acme.yml"
+    samples = f"samples: [{{x: [2], n: {given}}}]"
+    file.write_text(f"namespace: acme\noperators:\n  - {{{entry}, {samples}}}\n")
+    assert [one.name for one in read_and_try(file)] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "says"),
+    [
+        ("y: [3]}", "y: [4]}", "14: the formula does not fit this sample: RuntimeError: The size"),
+        ("{like: x}", '{shape: ["size(x, 7)"], dtype: [x]}', "IndexError: Dimension out of range"),
+        ("{like: x}", '{shape: ["9"], dtype: [x]}', "and the rule says torch.float32 of [9]"),
+        ("x * y + a", "(x, y)", "the formula gives 2 results and the schema has 1"),
+    ],
+)
+def test_shapes_that_cannot_be_are_told(
+    there: str, instead: str, says: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "acme.yml"
+    file.write_text(RIGHT)
+    assert len(read_and_try(file)) == 1
+    file.write_text(RIGHT.replace(there, instead))
+    with pytest.raises(OperatorsError) as error:
+        read_and_try(file)
+    assert f"{file}:14: " in str(error.value)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "1: the file is empty"),
+        ("# nothing\n", "1: the file is empty"),
+        ("word " * 1000, "1: 'word"),
+        ("[" * 5000, "1: it is nested too deep"),
+        ("a: &a [x]\n" + "".join(
+            f"a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else '*a'] * 10)}]\n" for n in range(7)
+        ), "more than 100000 values"),
+        ("namespace: acme\noperators:\n  - {schema: " + "q" * 3000, "3: "),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_kind_is_one_short_line(text: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "acme.yml"
+    file.write_text(text)
+    with pytest.raises(OperatorsError) as error:
+        read_operators(file)
+    said = str(error.value)
+    assert says in said
+    assert len(said) < len(str(file)) + 300
+    assert "\n" not in said
+
+
+def test_what_pytorchs_parser_found_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "acme.yml"
+    file.write_text(RIGHT.replace("f(Tensor x,", "f(Tensor x"))
+    with pytest.raises(OperatorsError, match="found 'ident' here: 'Tensor y, float a"):
+        read_operators(file)

@@ -25,12 +25,12 @@ BAD_FILE, BAD_LIBRARY = 2, 4
 
 def main(words: list[str]) -> int:
     """Does what the words say. Returns the exit code."""
+    from torch_tbk.custom.dry import read_and_try  # noqa: PLC0415
     from torch_tbk.custom.lines import OperatorsError  # noqa: PLC0415
-    from torch_tbk.custom.spec import read_operators  # noqa: PLC0415
 
     action, file = words[0], Path(words[1])
     try:
-        operators = read_operators(file)
+        operators = read_and_try(file)
     except OperatorsError as error:
         print(error, file=sys.stderr)
         return BAD_FILE

@@ -11,6 +11,19 @@ from typing import Any
 import yaml
 
 Path_ = tuple[str | int, ...]
+_MOST_VALUES = 100_000  # aliases of aliases make many of few lines
+_HEAD, _TAIL = 160, 80  # letters that are kept of a long message
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns "1 rule", or "2 rules"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def clipped(says: str) -> str:
+    """Returns a message without the middle of a long value that it repeats."""
+    whole = len(says) <= _HEAD + _TAIL
+    return says if whole else f"{says[:_HEAD]} ... {says[-_TAIL:]}"
 
 
 class OperatorsError(ValueError):
@@ -27,6 +40,7 @@ class Document:
         """Reads `text`. `name` is what messages call the file. Raises OperatorsError."""
         self.name = name
         self._lines: dict[Path_, int] = {(): 1}
+        self._open: list[yaml.Node] = []  # those around the one that is read
         try:
             loader = yaml.SafeLoader(text)
             try:
@@ -36,13 +50,15 @@ class Document:
                 loader.dispose()
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise OperatorsError(f"{name}:{line}: {error.problem}") from None
+            raise OperatorsError(f"{name}:{line}: {clipped(str(error.problem))}") from None
         except yaml.YAMLError as error:
-            raise OperatorsError(f"{name}:1: {' '.join(str(error).split())}") from None
+            raise OperatorsError(f"{name}:1: {clipped(' '.join(str(error).split()))}") from None
+        except RecursionError:
+            raise OperatorsError(f"{name}:1: it is nested too deep") from None
 
     def error(self, path: Sequence[str | int], says: str) -> OperatorsError:
         """Returns what is wrong at `path`: the line of the deepest part of it that is there."""
-        return OperatorsError(f"{self.where(path)}: {says}")
+        return OperatorsError(f"{self.where(path)}: {clipped(says)}")
 
     def where(self, path: Sequence[str | int]) -> str:
         """Returns the file and the line of what stands at `path`."""
@@ -52,7 +68,22 @@ class Document:
         return f"{self.name}:{self._lines[found]}"
 
     def _read(self, loader: yaml.SafeLoader, node: yaml.Node, path: Path_) -> Any:
-        self._lines[path] = node.start_mark.line + 1
+        self._lines[path] = line = node.start_mark.line + 1
+        if any(one is node for one in self._open):
+            raise OperatorsError(f"{self.name}:{line}: an alias stands within what it names")
+        if len(self._lines) > _MOST_VALUES:
+            raise OperatorsError(f"{self.name}:{line}: more than {_MOST_VALUES} values")
+        self._open.append(node)
+        try:
+            return self._value(loader, node, path)
+        except ValueError as error:  # such as a date that is none
+            if isinstance(error, OperatorsError):
+                raise
+            raise OperatorsError(f"{self.name}:{line}: {clipped(str(error))}") from None
+        finally:
+            self._open.pop()
+
+    def _value(self, loader: yaml.SafeLoader, node: yaml.Node, path: Path_) -> Any:
         if isinstance(node, yaml.MappingNode):
             return self._read_mapping(loader, node, path)
         if isinstance(node, yaml.SequenceNode):

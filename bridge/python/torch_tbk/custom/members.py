@@ -66,7 +66,7 @@ def members(schema: torch.FunctionSchema) -> tuple[Member, ...]:
     fresh = [one for one in schema.returns if one.alias_info is None]
     for index, one in enumerate(fresh):
         if str(one.type) != "Tensor":
-            raise TypeNotCarriedError(f"returns {_word(one)}: an operator returns tensors")
+            raise TypeNotCarriedError(f"returns {spelled(one)}: an operator returns tensors")
         argument = one.name or ("out" if len(fresh) == 1 else f"out{index}")
         name = _c_name(argument)
         name = f"out_{name}" if name in taken else name
@@ -76,7 +76,7 @@ def members(schema: torch.FunctionSchema) -> tuple[Member, ...]:
 
 
 def _of_argument(argument: torch.Argument) -> Member:
-    word = _word(argument)
+    word = spelled(argument)
     if word not in _TYPES:
         raise TypeNotCarriedError(f"{argument.name} is a {word}, which no argument struct carries")
     c_type, kind = _TYPES[word]
@@ -91,7 +91,7 @@ def _c_name(name: str) -> str:
     return name + "_" if name in _RESERVED else name
 
 
-def _word(argument: torch.Argument) -> str:
+def spelled(argument: torch.Argument) -> str:
     """Returns a type as a schema writes it, without the length of a list; ScalarType, which
     PyTorch's parser takes for an int, by what it calls its real type.
     """

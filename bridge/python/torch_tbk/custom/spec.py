@@ -15,7 +15,8 @@ import jsonschema
 import torch
 
 from torch_tbk.custom.formula import Formula, FormulaError, known
-from torch_tbk.custom.lines import Document, OperatorsError, read_document
+from torch_tbk.custom.given import fault_of_default, fault_of_sample
+from torch_tbk.custom.lines import Document, OperatorsError, counted, read_document
 from torch_tbk.custom.members import Member, TypeNotCarriedError, members
 from torch_tbk.custom.near import meant
 
@@ -128,6 +129,8 @@ def _validator() -> jsonschema.Draft202012Validator:
 
 def _check_form(document: Document) -> None:
     """Raises for the first thing that the schema of these files does not allow."""
+    if document.value is None:
+        raise document.error([], "the file is empty")
     errors = list(_validator().iter_errors(document.value))
     if not errors:
         return
@@ -139,6 +142,17 @@ def _check_form(document: Document) -> None:
         raise document.error([*path, key], f"unknown key {key!r}{_meant(key, allowed)}")
     place = ".".join(str(one) for one in path if isinstance(one, str))
     raise document.error(path, f"{place}: {error.message}" if place else error.message)
+
+
+def unreadable(said: str) -> str:
+    """Returns in a line what PyTorch's parser says: what it found, and the text at that place."""
+    lines = said.splitlines()
+    first = " ".join(lines[0].split())
+    at = next((index for index, line in enumerate(lines) if line.rstrip().endswith("HERE")), 0)
+    if not first.endswith("here:") or at < 1:
+        return first
+    column = len(lines[at]) - len(lines[at].lstrip())
+    return f"{first} {lines[at - 1][column : column + 40]!r}"
 
 
 def _meant(word: str, there: Collection[str]) -> str:
@@ -164,14 +178,14 @@ def _check_together(document: Document, found: Sequence[Operator]) -> None:
         if len(other.returned) != len(one.backward.gives):
             raise document.error(
                 [*path[:-1], "gives"],
-                f"{other.name} returns {len(other.returned)} tensors, and gives names "
+                f"{other.name} returns {counted(len(other.returned), 'tensor')}, and gives names "
                 f"{len(one.backward.gives)}",
             )
         if len(other.schema.arguments) != len(one.backward.arguments):
             raise document.error(
                 [*path[:-1], "arguments"],
-                f"{other.name} takes {len(other.schema.arguments)} arguments, and here are "
-                f"{len(one.backward.arguments)}",
+                f"{other.name} takes {counted(len(other.schema.arguments), 'argument')}, and "
+                f"here are {len(one.backward.arguments)}",
             )
 
 
@@ -228,10 +242,14 @@ class _Reader:
         if "::" in text.partition("(")[0]:
             raise self._error("schema", f"write it without {text.partition('::')[0]}::")
         try:
-            return torch._C.parse_schema(f"{self._namespace}::{text}")
+            found = torch._C.parse_schema(f"{self._namespace}::{text}")
         except RuntimeError as error:
-            said = " ".join(str(error).split("\n", maxsplit=1)[0].split())
+            said = unreadable(str(error))
             raise self._error("schema", f"PyTorch can't read {text!r}: {said}") from None
+        for argument in found.arguments:
+            if said := fault_of_default(argument):
+                raise self._error("schema", said)
+        return found
 
     def _members(self, schema: torch.FunctionSchema) -> tuple[Member, ...]:
         try:
@@ -298,7 +316,7 @@ class _Reader:
         elif not one.written and not one.returned:
             raise self._error("schema", "an operator writes an argument (a!), or returns tensors")
         if one.outputs is not None and len(one.outputs) != len(one.returned):
-            said = f"{len(one.outputs)} rules for {len(one.returned)} results"
+            said = f"{counted(len(one.outputs), 'rule')} for {counted(len(one.returned), 'result')}"
             raise self._error("outputs", said)
         if one.written and "autocast" in self._entry:
             raise self._error("autocast", "a cast would be written, and not the argument")
@@ -354,26 +372,15 @@ class _Reader:
                 is_optional = argument.has_default_value() or str(argument.type).startswith("Opt")
                 if argument.name not in sample and not is_optional:
                     raise self._error("samples", index, f"it has no {argument.name}")
-            for name in one.tensors:
-                self._check_tensor(sample.get(name), index, name)
+                self._check_given(argument, sample, index)
         return tuple(samples)
 
-    def _check_tensor(self, value: object, index: int, name: str) -> None:
-        if isinstance(value, dict):
-            unknown = sorted(set(value) - {"shape", "dtype", "low", "high"})
-            if unknown:
-                there = ("shape", "dtype", "low", "high")
-                said = f"unknown key {unknown[0]!r}{_meant(unknown[0], there)}"
-                raise self._error("samples", index, name, unknown[0], said)
-            if "dtype" in value:
-                self._dtype(str(value["dtype"]), "samples", index, name, "dtype")
-            value = value.get("shape")
-            if value is None:
-                raise self._error("samples", index, name, "a tensor has a `shape`")
-        if value is None:
+    def _check_given(self, argument: torch.Argument, sample: Mapping[str, Any], index: int) -> None:
+        if argument.name not in sample:
             return
-        if not isinstance(value, list) or not all(type(n) is int and n >= 0 for n in value):
-            raise self._error("samples", index, name, f"a shape is a list of sizes, not {value!r}")
+        if found := fault_of_sample(argument, sample[argument.name]):
+            place = ("samples", index, argument.name, *found[0])
+            raise self._error(*place, f"{argument.name}: {found[1]}")
 
 
 def backward_names(one: Operator) -> list[str]:
