@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import signal
 import sys
@@ -34,6 +35,8 @@ def _open_standard_files() -> None:
         name, mode = _STANDARD_FILES[file]
         setattr(sys, name, os.fdopen(file, mode, encoding="utf-8"))
     os.close(file)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="surrogateescape")  # a file's name may be no UTF-8
 
 
 def _run() -> None:

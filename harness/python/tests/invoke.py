@@ -40,6 +40,7 @@ def starter(folder: Path, layer: str = "c") -> Tbk:
             env={**os.environ, "TBK_RUN": runner or str(STAND_IN), "TBK_LITMUS": "none", **more},
             capture_output=True,
             text=True,
+            errors="surrogateescape",
             timeout=600,
             check=False,
         )

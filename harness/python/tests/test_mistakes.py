@@ -57,6 +57,14 @@ def test_a_name_that_no_file_can_have_is_bad_usage(tbk: Tbk, words: list[str]) -
     assert "mistake of tbk" not in ended.stderr
 
 
+def test_a_folder_whose_name_is_no_utf8_is_printed_as_it_is(tbk: Tbk, tmp_path: Path) -> None:
+    ended = tbk(
+        "run", "good.so", "--report-dir=\udcff", PYTHONIOENCODING="utf-8:strict", COLUMNS="200"
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (tmp_path / "\udcff" / "index.html").is_file()
+
+
 def test_a_script_without_a_device_is_told_so(tbk: Tbk, tmp_path: Path) -> None:
     (tmp_path / "script.py").touch()
     ended = tbk("trace", "script.py", "--device", "cpu")
