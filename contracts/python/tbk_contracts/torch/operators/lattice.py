@@ -19,6 +19,8 @@ from tbk_contracts.torch.operators.entries import Entry
 
 MOST_BITS = {53: 40, 24: 13, 11: 6, 8: 4}  # of an element, by the bits of the dtype
 BITS_OF_SMALL = 4
+SIGNS = 4  # ways to give an input signs, of which the first is in turn
+ROUNDED = 2.0**-40
 
 
 def whole(
@@ -56,11 +58,52 @@ def _fits(terms: list[Any], bits: int) -> bool:
     )  # fmt: skip
 
 
+def _signed(sample: samples.Sample, number: int) -> samples.Sample:
+    """The same with other signs, in turn or drawn: neighbours that are subtracted add then."""
+    generator = host.seed(sample.number + 500 + number)
+
+    def change(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or leaf.dtype not in oracle.WIDER:
+            return leaf
+        places = torch.arange(leaf.numel()).reshape(leaf.shape)
+        drawn = torch.randint(0, 2, leaf.shape, generator=generator)
+        signs = 1 - 2 * (drawn if number else places % 2)
+        return (leaf * signs).to(leaf.dtype)
+
+    return sample.map(change)
+
+
+def is_bound(terms: list[Any], wide: list[Any]) -> bool:
+    """Returns whether no value is larger than its terms, as one is where inputs are subtracted.
+    The size of a complex number is rounded."""
+    return all(
+        not isinstance(most, torch.Tensor)
+        or bool((value.abs() <= most.abs() * (1 + ROUNDED)).all())
+        for most, value in zip(terms, wide, strict=True)
+    )
+
+
+_adds: dict[tuple[str, int, str], bool] = {}
+
+
+def adds(
+    entry: Entry, sample: samples.Sample, dtype: torch.dtype, expected: oracle.Expected
+) -> bool:
+    """Returns whether the operator only adds, so that what it gives for the sizes of its inputs
+    bounds what it gives for any signs of theirs. It is asked once for all dtypes."""
+    terms, wide = expected.terms or [], expected.wide or []
+    key = entry.title, sample.number, sample.variant.partition(" of ")[0]
+    if key not in _adds:
+        others = (oracle.in_wide(entry, _signed(sample, number), dtype) for number in range(SIGNS))
+        _adds[key] = all(other is not None and is_bound(terms, other) for other in others)
+    return _adds[key] and is_bound(terms, wide)
+
+
 def find(
     entry: Entry, sample: samples.Sample, dtype: torch.dtype
 ) -> tuple[samples.Sample, oracle.Expected] | None:
     """Returns the sample with as many bits as fit, and what is exactly right; None where nothing
-    fits."""
+    fits, and where nobody knows what does: the operator does not only add."""
     held = oracle.FORMAT[oracle.REAL.get(dtype, dtype)][0]
     most = BITS_OF_SMALL if entry.title in table.SMALL_LATTICE else MOST_BITS[held]
     for bits in range(most, 0, -1):
@@ -68,8 +111,9 @@ def find(
         expected = oracle.expect(entry, trial_sample, dtype)
         if expected is None or expected.wide is None or expected.terms is None:
             return None
-        if _fits(expected.terms, held):
-            return trial_sample, expected
+        if not _fits([*expected.terms, *expected.wide], held):
+            continue
+        return (trial_sample, expected) if adds(entry, trial_sample, dtype, expected) else None
     return None
 
 

@@ -237,6 +237,12 @@ def expect(entry: Entry, sample: Sample, dtype: torch.dtype) -> Expected | None:
     return made
 
 
+def in_wide(entry: Entry, sample: Sample, dtype: torch.dtype) -> list[Any] | None:
+    """Returns the leaves in the wider type alone; None where there is no answer."""
+    default = torch.get_default_dtype() if WIDER.get(dtype) == dtype else torch.float64
+    return _attempt(entry.info.op, sample.map(_wide), default)
+
+
 def _widen(entry: Entry, sample: Sample, dtype: torch.dtype, made: Expected) -> None:
     function: Function = entry.info.op
     is_wide = WIDER.get(dtype) == dtype
