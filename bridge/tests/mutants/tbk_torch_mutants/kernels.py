@@ -17,6 +17,12 @@ Around = Callable[..., Any]
 _library: list[torch.library.Library] = []
 
 
+def keep(library: torch.library.Library) -> torch.library.Library:
+    """Returns it; what it registers stays."""
+    _library.append(library)
+    return library
+
+
 def around(operators: str, change: Around, key: str = "PrivateUse1") -> None:
     """Register `change` for each of the operators, such as "add.Tensor", around its kernel."""
     if not _library:

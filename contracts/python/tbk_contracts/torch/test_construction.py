@@ -84,6 +84,31 @@ def test_empty_like_preserves_the_format(device: torch.device) -> None:
         check_is_made(torch.empty_like(there, dtype=torch.int64), expected.to(torch.int64), device)
 
 
+LIKE: dict[str, Callable[..., torch.Tensor]] = {
+    "empty_like": torch.empty_like,
+    "zeros_like": torch.zeros_like,
+    "ones_like": torch.ones_like,
+    "full_like": lambda x, **said: torch.full_like(x, 3, **said),
+    "rand_like": torch.rand_like,
+    "randn_like": torch.randn_like,
+}
+
+
+@pytest.mark.parametrize("given", FORMATS)
+@pytest.mark.parametrize("name", LIKE)
+@clause("OPS-501")
+def test_what_is_made_alike_has_the_memory_format_asked_for(
+    device: torch.device, name: str, given: str
+) -> None:
+    for wanted, shape in FORMATS.values():
+        if len(shape) == len(FORMATS[given][1]):
+            like = torch.zeros(shape).contiguous(memory_format=FORMATS[given][0])
+            there = host.upload(like, device)
+            for said in (wanted, torch.contiguous_format, torch.preserve_format):
+                check_is_made(LIKE[name](there, memory_format=said),
+                              LIKE[name](like, memory_format=said), device)  # fmt: skip
+
+
 @pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "_mkldnn"])
 @clause("OPS-501")
 def test_another_layout_is_made_or_refused(device: torch.device, layout: str) -> None:

@@ -53,6 +53,23 @@ def test_dlpack_keeps_a_view_that_begins_later(device: torch.device) -> None:
     check.tensor("the part, once an operator has written it", host.download(view), 2 * before)
 
 
+@clause("INT-501")
+def test_dlpack_refuses_what_it_can_not_say(device: torch.device) -> None:
+    """A capsule tells nothing of autograd, or of a conjugation."""
+    there = host.upload(host.values((4,)), device)
+    check.raises("a tensor that requires a gradient", BufferError,
+                 there.clone().requires_grad_().__dlpack__)  # fmt: skip
+    made = there.clone().requires_grad_() * 1
+    check.raises("what was computed of one", BufferError, made.__dlpack__)
+    is_the_same("it without its history", through_a_capsule(made.detach()), made.detach())
+
+
+@clause("INT-501", needs="dtype:complex64")
+def test_dlpack_refuses_a_conjugated_view(device: torch.device) -> None:
+    there = host.upload(host.values((4,), torch.complex64), device)
+    check.raises("a conjugated view", BufferError, there.conj().__dlpack__)
+
+
 @clause("INT-502", needs="accelerator device_interface")
 def test_the_device_interface_agrees_with_torch_accelerator(devices: list[torch.device]) -> None:
     from torch._dynamo.device_interface import get_interface_for_device  # noqa: PLC0415  # slow

@@ -178,13 +178,26 @@ def test_exactly_the_bytes_are_copied(device: torch.device) -> None:
 @clause("MEM-530")
 def test_a_storage_grows_and_shrinks(device: torch.device) -> None:
     sent = host.values((1000,), torch.uint8)
-    for size in (1001, 4096, 1 << 20, 999, 17, 1):
+    for size in (1001, 4096, 1 << 20, (1 << 20) + 1, 3 << 20, 999, 17, 1):
         tensor = host.upload(sent, device)
         storage = tensor.untyped_storage()
         storage.resize_(size)
         check.equal("bytes", storage.nbytes(), size)
         check.equal("device", storage.device, device)
         kept = min(size, 1000)
+        seen = torch.empty(0, dtype=torch.uint8, device=device).set_(storage, 0, (kept,), (1,))
+        check.tensor("the front", host.download(seen), sent[:kept])
+
+
+@clause("MEM-530")
+def test_a_large_storage_grows_and_shrinks(device: torch.device) -> None:
+    """Beyond a MiB, where allocators have blocks of other kinds."""
+    sent = host.values(((2 << 20) + 5,), torch.uint8)
+    for size in ((5 << 20) + 3, (2 << 20) + 6, (1 << 20) - 1, 1000):
+        storage = host.upload(sent, device).untyped_storage()
+        storage.resize_(size)
+        check.equal("bytes", storage.nbytes(), size)
+        kept = min(size, len(sent))
         seen = torch.empty(0, dtype=torch.uint8, device=device).set_(storage, 0, (kept,), (1,))
         check.tensor("the front", host.download(seen), sent[:kept])
 

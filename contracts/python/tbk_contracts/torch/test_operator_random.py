@@ -117,6 +117,36 @@ def test_equal_chances(device: torch.device, name: str) -> None:
                expected=f"{COUNT // many}, or at most {allowed:.0f} off", seen=worst)  # fmt: skip
 
 
+WIDE: dict[str, tuple[Draw, int]] = {
+    "random_": (lambda x: x.random_(), 63),
+    "random_ below 2**40": (lambda x: x.random_(0, 1 << 40), 40),
+    "random_ from -2**50": (lambda x: x.random_(-(1 << 50), 1 << 50) + (1 << 50), 51),
+    "random_ below 2**31": (lambda x: x.random_(0, 1 << 31), 31),
+    "randint": (lambda x: torch.randint(0, 1 << 45, x.shape, device=x.device), 45),
+    "randint_like": (lambda x: torch.randint_like(x, 0, 1 << 36), 36),
+}
+
+
+@pytest.mark.parametrize("name", list(WIDE))
+@clause("OPS-560", needs="dtype:int64")
+def test_each_bit_is_drawn(device: torch.device, name: str) -> None:
+    draw, bits = WIDE[name]
+    torch.manual_seed(SEED)
+    try:
+        seen = host.download(draw(host.upload(torch.full((COUNT,), 77), device)))
+    except RuntimeError as error:
+        if not missing.lacking(error):
+            raise
+        missing.tell(missing.operator(error))
+        return
+    check.equal("values out of range", int(((seen < 0) | (seen >> bits != 0)).sum()), 0)
+    ones = ((seen[:, None] >> torch.arange(bits)) & 1).sum(0)
+    worst = float((ones - COUNT / 2).abs().max())
+    allowed = DEVIATIONS * math.sqrt(COUNT) / 2
+    check.that(f"how often a bit of {name} is 1", worst < allowed,
+               expected=f"{COUNT // 2}, or at most {allowed:.0f} off", seen=worst)  # fmt: skip
+
+
 @clause("OPS-560", needs="dtype:int64")
 def test_a_permutation(device: torch.device) -> None:
     torch.manual_seed(SEED)

@@ -235,6 +235,19 @@ def test_a_deep_copy_is_apart(device: torch.device) -> None:
 
 
 @clause("SER-507")
+def test_a_deep_copy_has_a_gradient_of_its_own(device: torch.device) -> None:
+    values, gradient = host.values((3, 4)), host.values((3, 4))
+    old = host.upload(values, device).requires_grad_()
+    old.grad = host.upload(gradient, device)
+    twin = copy.deepcopy(old)
+    check_same("a deep copy of a leaf", twin, old)
+    check.equal("it has a gradient", twin.grad is not None, True)
+    check.tensor("its gradient", host.gradient(twin), gradient)
+    old.grad.copy_(torch.zeros(3, 4))
+    check.tensor("its gradient after the first one was written", host.gradient(twin), gradient)
+
+
+@clause("SER-507")
 def test_a_deep_copy_of_a_module(device: torch.device) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)).to(device)
     before = [host.download(one) for one in model.state_dict().values()]

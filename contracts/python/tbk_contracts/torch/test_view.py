@@ -19,6 +19,7 @@ View = Callable[[torch.Tensor], torch.Tensor]
 VIEWS: dict[str, View] = {
     "alias": torch.ops.aten.alias,
     "as_strided": lambda x: x.as_strided((2, 2), (3, 1), 5),
+    "as_strided_from_where_it_is": lambda x: x.as_strided((2, 2), (3, 1)),
     "chunk": lambda x: x.chunk(2, 2)[1],
     "detach": torch.Tensor.detach,
     "diagonal": lambda x: x.diagonal(1, 1, 2),
@@ -154,11 +155,15 @@ def test_reshape_copies_where_it_must(device: torch.device) -> None:
         check.tensor(f"reshape of {what}", host.download(copied), strided(here).reshape(-1))
 
 
+@pytest.mark.parametrize("later", [False, True], ids=["", "later"])
 @each_view(*VIEWS)
 @clause("OPS-507")
-def test_a_view_is_of_the_same_storage(device: torch.device, name: str) -> None:
-    here = base_tensor()
+def test_a_view_is_of_the_same_storage(device: torch.device, name: str, later: bool) -> None:
+    """Its base may be a view itself, which begins later."""
+    here = host.values((3, 3, 4)) if later else base_tensor()
     there = host.upload(here, device)
+    if later:
+        here, there = here[1:], there[1:]
     view, expected = VIEWS[name](there), VIEWS[name](here)
     storage, base = view.untyped_storage(), there.untyped_storage()
     check.equal("device", view.device, device)
@@ -168,6 +173,7 @@ def test_a_view_is_of_the_same_storage(device: torch.device, name: str) -> None:
     check.equal("strides", view.stride(), expected.stride())
     check.equal("offset", view.storage_offset(), expected.storage_offset())
     check.equal("dtype", view.dtype, expected.dtype)
+    check.tensor("values", host.download(view), expected)
 
 
 @clause("OPS-508")

@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten
 
 from tbk_contracts.torch import check, host, missing
-from tbk_contracts.torch.operators import holding, judge, oracle, samples, table, trial
+from tbk_contracts.torch.operators import forms, holding, judge, oracle, samples, table, trial
 from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.program import told
 
@@ -58,6 +58,28 @@ def _function(entry: Entry, sample: samples.Sample) -> oracle.Function:
     return gradients
 
 
+def _switched(sample: samples.Sample) -> tuple[str, ...]:
+    """Returns the options that are turned on."""
+    return tuple(key for key, value in sorted(sample.kwargs.items()) if value is True)
+
+
+def _wanting(leaf: Any) -> Any:
+    is_number = isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
+    return leaf.detach().clone().requires_grad_() if is_number else leaf
+
+
+def _chosen(entry: Entry, dtype: torch.dtype) -> list[samples.Sample]:
+    """Returns a few, and in float32 one for each option alone that none of them turns on. For some
+    options the database has samples without gradients alone, since theirs is no derivative."""
+    found = samples.picked(entry, dtype, MOST, requires_grad=True)
+    if dtype != torch.float32 or not forms.has_switch(entry):
+        return found
+    had = {key for sample in found for key in _switched(sample)}
+    more = samples.saying(entry, dtype, _switched)
+    return found + [one.map(_wanting) for one in more
+                    if len(_switched(one)) == 1 and not had.issuperset(_switched(one))]  # fmt: skip
+
+
 def _of(entry: Entry, sample: samples.Sample) -> Entry:
     """An entry of which the operator is the gradient."""
     return replace(entry, info=SimpleNamespace(op=_function(entry, sample)), is_gradient=True)
@@ -68,7 +90,7 @@ def try_gradients(
 ) -> None:
     """Judges the gradients of the picked samples."""
     margin, judged, left = judge.Margin(), 0, holding.LeftOut(device)
-    chosen = samples.picked(entry, dtype, MOST, requires_grad=True)
+    chosen = _chosen(entry, dtype)
     for index, sample in enumerate(chosen):
         backward = _of(entry, sample)
         expected = oracle.expect(backward, sample, dtype)

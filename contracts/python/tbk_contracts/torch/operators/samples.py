@@ -104,6 +104,18 @@ def picked(
     return found + list(_variants(entry, found))
 
 
+def saying(
+    entry: Entry, dtype: torch.dtype, what: Callable[[Sample], Any], requires_grad: bool = False
+) -> Iterator[Sample]:
+    """Yields the first one with elements for each thing that `what` tells of a sample."""
+    seen = set()
+    for sample in all_of(entry, dtype, requires_grad):
+        said = what(sample)
+        if said and said not in seen and all(one.numel() for one in sample.tensors()):
+            seen.add(said)
+            yield sample
+
+
 def _variants(entry: Entry, found: list[Sample]) -> Iterator[Sample]:
     dense = [one for one in found if not _shape_of(one)]
     if not dense or entry.title in table.UNDEFINED | table.BY_STRIDE:
