@@ -144,7 +144,7 @@ def working(device: torch.device, elsewhere: torch.device) -> dict[str, Callable
         "clone of a view": lambda: there.t().clone(),
         "resize_": lambda: torch.empty(2, device=device).resize_(64),
         "repr": lambda: repr(there),
-        "backward": lambda: there.detach().requires_grad_().sum().backward(),
+        "backward": lambda: there.detach().requires_grad_().backward(there),
     }
 
 
