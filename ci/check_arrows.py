@@ -45,6 +45,7 @@ FROZEN = "contracts/compat"
 MAY_IMPORT_PYTORCH = (
     "bridge/",
     "contracts/python/tbk_contracts/torch/",
+    "contracts/python/tests/",
     "contracts/rows/",
     "harness/python/tbk_harness/kill_worker.py",
     "harness/python/tbk_harness/torch_worker/",

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from invoke import Tbk
-from tbk_harness import child, cli, commands, commands_check
+from tbk_harness import child, cli, commands, commands_check, locate, outcome
 
 FAILS = "import sys; sys.stderr.write({said!r}); sys.exit({status})"
 
@@ -86,11 +87,11 @@ def test_a_gate_whose_trial_ends_oddly_does_not_hold(
     program = FAILS.format(said=said, status=status)
     if status < 0:
         program = f"import os; os.kill(os.getpid(), {-status})"
-    plain = commands_check.subprocess.run
+    plain = subprocess.run
     words = [sys.executable, "-c", program]
-    monkeypatch.setattr(commands_check.subprocess, "run", lambda _, **more: plain(words, **more))
-    monkeypatch.setattr(commands_check.outcome, "gate_file", lambda name: name)
-    monkeypatch.setattr(commands_check.locate, "library", lambda _: Path("keeper"))
+    monkeypatch.setattr(subprocess, "run", lambda _, **more: plain(words, **more))
+    monkeypatch.setattr(outcome, "gate_file", lambda name: name)
+    monkeypatch.setattr(locate, "library", lambda _: Path("keeper"))
     for name in ("TBK_GATE", "TBK_GATE_KEEPER"):
         monkeypatch.setenv(name, "")
     with pytest.raises(SystemExit) as ended:
