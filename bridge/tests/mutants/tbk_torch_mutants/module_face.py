@@ -8,7 +8,7 @@ import functools
 from typing import Any
 
 from tbk_torch_mutants import table
-from tbk_torch_mutants.module_device import answer, module, patch
+from tbk_torch_mutants.module_device import module, patch
 
 mutant = functools.partial(table.mutant, mechanism="module", narrow=True)
 
@@ -56,11 +56,6 @@ def _() -> None:
         return total, free
 
     patch(module(), "mem_get_info", swap)
-
-
-@mutant("module_denies_bfloat16", "DEV-534", "is_bf16_supported is False", tests="bfloat16")
-def _() -> None:
-    answer(module(), "is_bf16_supported", False)
 
 
 @mutant("module_resets_peaks_of_device_0", "DEV-534",

@@ -160,14 +160,6 @@ def _() -> None:
     patch(torch.UntypedStorage, "resize_", resize)
 
 
-@mutant("attention_is_not_cast", "AMP-502", "autocast leaves attention in float32",
-        tests="attention_is")  # fmt: skip
-def _() -> None:
-    library = torch.library.Library("aten", "IMPL")
-    kernels.keep(library).impl("scaled_dot_product_attention", torch.library.fallthrough_kernel,
-                               "AutocastPrivateUse1", allow_override=True)  # fmt: skip
-
-
 @mutant("dlpack_takes_what_requires_a_gradient", "INT-501",
         "a tensor that requires a gradient is exported", mechanism="module",
         tests="dlpack_refuses")  # fmt: skip

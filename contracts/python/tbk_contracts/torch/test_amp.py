@@ -108,21 +108,6 @@ def test_products_are_of_the_lower_precision(device: torch.device, name: str) ->
         check.equal(f"{name}: dtype outside", LOWER[name](x, w).dtype, torch.float32)
 
 
-ATTENTION: dict[str, dict[str, bool]] = {"plain": {}, "causal": {"is_causal": True}}
-
-
-@pytest.mark.parametrize("name", ATTENTION)
-@clause("AMP-502", needs="autocast")
-def test_attention_is_of_the_lower_precision(device: torch.device, name: str) -> None:
-    for dtype in supported(device):
-        query, key, value = (host.upload(host.values((1, 2, 4, 8)), device) for _ in range(3))
-        attend = functional.scaled_dot_product_attention
-        with torch.autocast(device.type, dtype=dtype):
-            seen = attend(query, key, value, **ATTENTION[name])  # type: ignore[arg-type]
-        check.equal("dtype of attention", seen.dtype, dtype)
-        check.equal("dtype outside", attend(query, key, value).dtype, torch.float32)
-
-
 @clause("AMP-502", needs="autocast")
 def test_gradients_are_of_the_leaves_dtype(device: torch.device) -> None:
     x, w = matrices(device)

@@ -15,7 +15,7 @@ import torch
 from tbk_contracts.torch import capability, check, host
 from tbk_contracts.torch.case import clause
 
-MIB = 1 << 20
+STEP = 1 << 16  # bytes
 Answer = Callable[..., Any]
 FORMS: dict[str, Callable[[torch.device], tuple[object, ...]]] = {
     "index": lambda device: (device.index,),
@@ -89,8 +89,8 @@ def apart(devices: list[torch.device]) -> Iterator[None]:
     kept = []
     try:
         for index, device in enumerate(devices):
-            kept.append(torch.empty((index + 1) * MIB, dtype=torch.uint8, device=device))
-            torch.empty((index + 1) * 4 * MIB, dtype=torch.uint8, device=device)
+            kept.append(torch.empty((index + 1) * STEP, dtype=torch.uint8, device=device))
+            torch.empty((index + 1) * 4 * STEP, dtype=torch.uint8, device=device)
             if capability.probe("stream", device).held:
                 torch.accelerator.set_stream(torch.Stream(device))
         torch.accelerator.set_device_index(0)
@@ -192,23 +192,12 @@ def test_peaks_are_reset_on_the_device_that_is_named(
                         before)  # fmt: skip
 
 
-@clause("DEV-534", needs="accelerator module dtype:float32")
-def test_bfloat16_is_called_supported_where_it_works(device: torch.device, module: Any) -> None:
+@clause("DEV-534", needs="accelerator module")
+def test_bfloat16_works_where_it_is_called_supported(device: torch.device, module: Any) -> None:
+    """Where it works and is called unsupported, it may be slow, or emulated."""
     if not hasattr(module, "is_bf16_supported"):
         check.evidence(check.NOT_SHOWN, "the module does not tell")
         return
     if module.is_bf16_supported():
         check.equal("tensors of bfloat16 go there and back",
                     host.goes_round(torch.bfloat16, device), True)  # fmt: skip
-        return
-    check.that("bfloat16, which the module calls unsupported", not _multiplies(device),
-               expected="no products of matrices", seen="right ones")  # fmt: skip
-
-
-def _multiplies(device: torch.device) -> bool:
-    sent = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.bfloat16)
-    try:
-        there = host.upload(sent, device)
-        return torch.equal(host.download(there @ there + there), sent @ sent + sent)
-    except RuntimeError:
-        return False
