@@ -27,6 +27,17 @@ inline bool have_same_form(const at::TensorBase& self, const at::TensorBase& oth
          other.is_contiguous();
 }
 
+/// Returns whether `tensor` is a dense one of the device, of ours, and of the dtype of `like`.
+inline bool is_beside(const at::TensorBase& tensor, const at::TensorBase& like) {
+  return is_ours(tensor) && tensor.device() == like.device() && tensor.layout() == at::kStrided &&
+         tensor.scalar_type() == like.scalar_type();
+}
+
+/// Returns whether it is that, without a pending sign.
+inline bool is_plain_beside(const at::TensorBase& tensor, const at::TensorBase& like) {
+  return is_beside(tensor, like) && !tensor.is_neg();
+}
+
 /// Returns `number` of the host, cast to `dtype`, on `device`. Ordered on its current stream.
 at::Tensor number_on(c10::DeviceIndex device, const at::Tensor& number, at::ScalarType dtype);
 

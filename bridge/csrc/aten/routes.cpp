@@ -33,7 +33,7 @@ thread_local int compositions = 0;
 
 class OperatorCounter {
  public:
-  /// What one device has done of the operator.
+  /// Counts what one device has done of the operator.
   struct Page {
     std::array<std::array<std::atomic<uint64_t>, kDtypes>, kRouteCount> calls{};
   };

@@ -50,7 +50,7 @@ Three transform_bias_rescale_qkv(const at::Tensor& qkv, const at::Tensor& bias, 
                                .contiguous();
   at::Tensor query = split.select(0, 0);
   query.mul_(1 / std::sqrt(static_cast<double>(width)));
-  count_composed<Op>(true, qkv);
+  count_served<Op>(Route::composed, qkv);
   return Three(std::move(query), split.select(0, 1), split.select(0, 2));
 }
 
@@ -77,7 +77,7 @@ at::Tensor masked_softmax(const at::Tensor& scores, const at::Tensor& mask,
   const Composition whole;
   const double lowest = -std::numeric_limits<double>::infinity();
   at::Tensor result = at::_softmax(at::where(hidden, lowest, scores), *dim, false);
-  count_composed<Op>(true, scores);
+  count_served<Op>(Route::composed, scores);
   return result;
 }
 
@@ -96,7 +96,7 @@ std::tuple<at::Tensor, at::Tensor> multi_head_attention(
   auto result = at::native::native_multi_head_attention_cpu(
       query, key, value, embed_dim, heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask,
       need_weights, average_weights, mask_type);
-  count_composed<Op>(true, query);
+  count_served<Op>(Route::composed, query);
   return result;
 }
 
@@ -120,7 +120,7 @@ at::Tensor encoder_layer(const at::Tensor& src, int64_t embed_dim, int64_t heads
       src, embed_dim, heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first,
       eps, norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1,
       ffn_weight_2, ffn_bias_2, mask, mask_type);
-  count_composed<Op>(true, src);
+  count_served<Op>(Route::composed, src);
   return result;
 }
 

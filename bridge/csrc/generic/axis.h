@@ -28,6 +28,10 @@ enum class Along : uint8_t {
   kRoll        ///< One, further along, and from the other end again.
 };
 
+/// Numbers the coordinates of programs along one dimension: one place before it, along it, behind it, and in the
+/// inner space, of a window.
+enum Dimension : uint16_t { kBefore = 0, kAlong = 1, kBehind = 2, kInner = 3 };
+
 /// Says by what a window's sum is divided.
 enum class Divisor : uint8_t {
   kNone,    ///< By nothing.

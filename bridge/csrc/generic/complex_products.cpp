@@ -32,15 +32,8 @@ struct PartsOfProduct {
   at::Tensor real, imaginary;
 };
 
-bool is_pair_operand(const at::Tensor& tensor, const at::Tensor& out) {
-  return is_ours(tensor) && tensor.device() == out.device() && tensor.layout() == at::kStrided &&
-         tensor.scalar_type() == out.scalar_type();
-}
-
 bool is_factor(const at::Tensor& tensor, const at::Tensor& out) {
-  return is_pair_operand(tensor, out) &&
-         (!tensor.is_alias_of(out) ||
-          at::get_overlap_status(tensor, out) == at::MemOverlapStatus::No);
+  return is_beside(tensor, out) && is_apart_from(tensor, out);
 }
 
 /// PyTorch looks at the summand's sizes also where it is not read.
@@ -60,10 +53,10 @@ bool takes_pair_number(const at::Scalar& number, at::ScalarType dtype) {
 
 bool is_served(const Product& product, const at::Tensor& out, c10::IntArrayRef sizes) {
   const at::ScalarType dtype = out.scalar_type();
-  return is_open(product_route(dtype)) && is_ours(out) && is_pair_operand(out, out) &&
-         !out.is_conj() && !out.is_neg() && is_factor(product.first, out) &&
-         is_factor(product.second, out) && takes_pair_summand(product, out, sizes) &&
-         takes_pair_number(product.alpha, dtype) && takes_pair_number(product.beta, dtype) &&
+  return is_open(product_route(dtype)) && is_ours(out) && is_beside(out, out) && !out.is_conj() &&
+         !out.is_neg() && is_factor(product.first, out) && is_factor(product.second, out) &&
+         takes_pair_summand(product, out, sizes) && takes_pair_number(product.alpha, dtype) &&
+         takes_pair_number(product.beta, dtype) &&
          at::has_internal_overlap(out) == at::MemOverlap::No &&
          offers_matmul(out.device().index(), dtype) && offers_pointwise(out.device().index());
 }

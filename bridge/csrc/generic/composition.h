@@ -93,21 +93,23 @@ at::Tensor empty_as(const at::Tensor& like, c10::IntArrayRef sizes);
 /// Returns the counter of PyTorch's `name` ("aten::_softmax") and `overload` ("out").
 OperatorCounter& counter_of_operator(const char* name, const char* overload);
 
-/// Counts a call of `Op` as one of `route` where it is served; `like` has the device and dtype of its result.
-/// Returns whether it is.
+/// Counts a call of `Op` that was served, for a result like `result`.
 template <class Op>
-bool count_served_by(Route route, bool is_served, const at::Tensor& like) {
+void count_served(Route route, const at::TensorBase& result) {
   static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
-  if (is_served) count_call(counter, route, like.device().index(), like.scalar_type());
+  count_call(counter, route, result.device().index(), result.scalar_type());
+}
+/// Returns `is_served`, and counts a call of `Op` as composed, or as one of a generic kernel, where it is; `like` has
+/// the device and dtype of its result.
+template <class Op>
+bool count_composed(bool is_served, const at::TensorBase& like) {
+  if (is_served) count_served<Op>(Route::composed, like);
   return is_served;
 }
 template <class Op>
-bool count_composed(bool is_served, const at::Tensor& like) {
-  return count_served_by<Op>(Route::composed, is_served, like);
-}
-template <class Op>
-bool count_generic(bool is_served, const at::Tensor& like) {
-  return count_served_by<Op>(Route::generic, is_served, like);
+bool count_generic(bool is_served, const at::TensorBase& like) {
+  if (is_served) count_served<Op>(Route::generic, like);
+  return is_served;
 }
 
 }  // namespace tbk::generic

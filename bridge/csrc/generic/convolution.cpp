@@ -69,11 +69,6 @@ Sizes result_sizes(const at::Tensor& input, const at::Tensor& weight, const Wind
                                       window.dilation);
 }
 
-bool is_convolution_operand(const at::Tensor& tensor, const at::Tensor& like) {
-  return is_ours(tensor) && tensor.device() == like.device() && tensor.layout() == at::kStrided &&
-         tensor.scalar_type() == like.scalar_type() && !tensor.is_neg();
-}
-
 /// What PyTorch's CPU convolves. Of integers it makes no gradients, and of narrow ones only what is neither
 /// transposed nor dilated.
 bool is_convolved(at::ScalarType dtype, const Window& window, bool is_forward) {
@@ -99,8 +94,7 @@ bool is_convolved(at::ScalarType dtype, const Window& window, bool is_forward) {
 
 bool is_served(const at::Tensor& input, const at::Tensor& weight, const Window& window,
                bool is_forward) {
-  return is_ours(input) && is_convolution_operand(input, input) &&
-         is_convolution_operand(weight, input) &&
+  return is_ours(input) && is_plain_beside(input, input) && is_plain_beside(weight, input) &&
          is_convolved(input.scalar_type(), window, is_forward) &&
          offers(convolution_kernel, input.device().index(), input.scalar_type());
 }
@@ -178,7 +172,7 @@ bool launch_mode(int64_t mode, const Operands& operands, const Window& window) {
 
 bool takes_bias(const at::Tensor* bias, const at::Tensor& input, int64_t channels) {
   return bias == nullptr ||
-         (is_convolution_operand(*bias, input) && bias->dim() == 1 && bias->size(0) == channels);
+         (is_plain_beside(*bias, input) && bias->dim() == 1 && bias->size(0) == channels);
 }
 
 at::Tensor input_gradient(const at::Tensor& gradient, const at::Tensor& input,
@@ -233,7 +227,7 @@ std::optional<Three> convolve_backward(const at::Tensor& gradient, const at::Ten
                                        const at::Tensor& weight, const Window& window,
                                        std::array<bool, 3> wanted) {
   if (!is_open(Route::composed) || !is_served(input, weight, window, /*is_forward=*/false) ||
-      !is_convolution_operand(gradient, input) || !offers_reduce(input.device().index()))
+      !is_plain_beside(gradient, input) || !offers_reduce(input.device().index()))
     return std::nullopt;
   const Sizes sizes = result_sizes(input, weight, window);
   if (sizes.empty() || gradient.sizes() != sizes) return std::nullopt;

@@ -88,13 +88,6 @@ at::Tensor number_of(const at::Scalar& value, c10::DeviceIndex device, at::Scala
 /// does not fit, as PyTorch's CPU has it: one of the device is read where its dtype is not within that of `self`.
 at::Tensor number_for(const at::Tensor& self, const at::Tensor& value);
 
-/// Counts a call of `Op` that was served, for a result like `result`.
-template <class Op>
-void count_served(Route route, const at::TensorBase& result) {
-  static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
-  count_call(counter, route, result.device().index(), result.scalar_type());
-}
-
 /// Runs `Op` on the CPU.
 template <class Op, class... Arguments>
 decltype(auto) on_host(Arguments&&... arguments) {

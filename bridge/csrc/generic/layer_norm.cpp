@@ -85,7 +85,7 @@ at::Tensor computed(const Program& program, const Rows& rows, c10::IntArrayRef s
   return run_program(program, out, inputs) ? out : at::Tensor();
 }
 
-enum LayerNormForm { kRowPlain = 0, kRowWeight = 1, kRowBias = 2 };
+enum LayerNormForm { kRowWeight = 1, kRowBias = 2 };
 
 const Program* forward_program(at::ScalarType dtype, int form) {
   return program_by_key({Formulas::kLayerNorm, dtype, dtype, form}, [&](ProgramBuilder& b) {
@@ -263,7 +263,7 @@ Three layer_norm(const at::Tensor& input, c10::SymIntArrayRef shape, const Maybe
     return {of_row(out), of_row(mean), of_row(scale)};
   }
   if (std::optional<Three> served = forward(input, shape, weight, bias, eps)) {
-    count_composed<Op>(true, input);
+    count_served<Op>(Route::composed, input);
     return std::move(*served);
   }
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(input, shape, weight, bias,
@@ -282,7 +282,7 @@ Three layer_norm_backward(const at::Tensor& gradient, const at::Tensor& input,
   }
   if (std::optional<Three> served =
           backward(gradient, input, shape, mean, scale, weight, bias, wanted)) {
-    count_composed<Op>(true, input);
+    count_served<Op>(Route::composed, input);
     return std::move(*served);
   }
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(gradient, input, shape, mean,

@@ -71,17 +71,6 @@ bool is_multiplied(at::ScalarType dtype) {
   }
 }
 
-bool is_product_operand(const at::Tensor& tensor, const at::Tensor& out) {
-  return is_ours(tensor) && tensor.device() == out.device() && tensor.layout() == at::kStrided &&
-         tensor.scalar_type() == out.scalar_type() && !tensor.is_neg();
-}
-
-/// Whether no element of `tensor` is one of `out`.
-bool is_apart_from(const at::Tensor& tensor, const at::Tensor& out) {
-  return !tensor.is_alias_of(out) ||
-         at::get_overlap_status(tensor, out) == at::MemOverlapStatus::No;
-}
-
 bool is_added(const Product& product) {
   return product.summand != nullptr && !product.beta.equal(0);
 }
@@ -90,8 +79,7 @@ bool is_added(const Product& product) {
 bool takes_summand(const Product& product, const at::Tensor& out, c10::IntArrayRef sizes) {
   if (product.summand == nullptr) return true;
   const at::Tensor& summand = *product.summand;
-  if (!is_product_operand(summand, out) || !at::is_expandable_to(summand.sizes(), sizes))
-    return false;
+  if (!is_plain_beside(summand, out) || !at::is_expandable_to(summand.sizes(), sizes)) return false;
   return summand.is_same(out) ? summand.sizes() == sizes : is_apart_from(summand, out);
 }
 
@@ -101,10 +89,10 @@ bool takes_number(const at::Scalar& number, at::ScalarType dtype) {
 }
 
 bool is_product_served(const Product& product, const at::Tensor& out, c10::IntArrayRef sizes) {
-  if (!is_open(Route::generic) || !is_ours(out) || !is_product_operand(out, out)) return false;
+  if (!is_open(Route::generic) || !is_ours(out) || !is_plain_beside(out, out)) return false;
   const at::ScalarType dtype = out.scalar_type();
-  return offers_matmul(out.device().index(), dtype) && is_product_operand(product.first, out) &&
-         is_product_operand(product.second, out) && is_apart_from(product.first, out) &&
+  return offers_matmul(out.device().index(), dtype) && is_plain_beside(product.first, out) &&
+         is_plain_beside(product.second, out) && is_apart_from(product.first, out) &&
          is_apart_from(product.second, out) && takes_summand(product, out, sizes) &&
          takes_number(product.alpha, dtype) && takes_number(product.beta, dtype) &&
          at::has_internal_overlap(out) == at::MemOverlap::No;

@@ -3,6 +3,7 @@
 // Products of matrices by the generic kernel tbk::matmul.
 #pragma once
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <generic/complex_parts.h>
 #include <generic/composition.h>
@@ -27,6 +28,12 @@ inline Route product_route(at::ScalarType dtype) {
   return is_pair(dtype) ? Route::composed : Route::generic;
 }
 
+/// Returns whether no element of `tensor` is one of `out`.
+inline bool is_apart_from(const at::Tensor& tensor, const at::Tensor& out) {
+  return !tensor.is_alias_of(out) ||
+         at::get_overlap_status(tensor, out) == at::MemOverlapStatus::No;
+}
+
 /// Computes `product`, whose operands' sizes fit each other, into `out`, on the current stream: by one launch, and
 /// by some more where they are complex; these may have pending signs.
 /// Returns false, with nothing done but that `out` may have got its size, where the route is closed, the
@@ -37,10 +44,9 @@ bool multiply(const Product& product, const at::Tensor& out);
 /// Does the same, and counts a call of the operator `Op` where that is done.
 template <class Op>
 bool serve_product(const Product& product, const at::Tensor& out) {
-  static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
-  if (!multiply(product, out)) return false;
-  count_call(counter, product_route(out.scalar_type()), out.device().index(), out.scalar_type());
-  return true;
+  const bool is_served = multiply(product, out);
+  if (is_served) count_served<Op>(product_route(out.scalar_type()), out);
+  return is_served;
 }
 
 }  // namespace tbk::generic

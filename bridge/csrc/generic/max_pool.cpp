@@ -25,14 +25,6 @@
 namespace tbk::generic {
 namespace {
 
-/// One place before the dimension, along it, behind it, and in the window.
-enum PooledDimension : uint16_t {
-  kPoolBefore = 0,
-  kPoolAlong = 1,
-  kPoolBehind = 2,
-  kPoolInner = 3
-};
-
 /// Returns what no element of the dtype is below.
 double lowest_of(at::ScalarType computed) {
   if (at::isFloatingType(computed)) return -std::numeric_limits<double>::infinity();
@@ -55,8 +47,8 @@ void write_map(ProgramBuilder& b, const MaxPoolPass& pass) {
   AxisBuilder axis(b, pass.axis, at::kFloat);
   const Value size = b.number(at::kLong), least = b.constant(lowest_of(computed), computed);
   const uint16_t values = b.indexed_input(pass.dtype, 3);
-  const auto [index, is_inside] = axis.inside(b.coordinate(kPoolAlong), b.coordinate(kPoolInner));
-  const Value before = b.coordinate(kPoolBefore), behind = b.coordinate(kPoolBehind);
+  const auto [index, is_inside] = axis.inside(b.coordinate(kAlong), b.coordinate(kInner));
+  const Value before = b.coordinate(kBefore), behind = b.coordinate(kBehind);
   const Value loaded = b.load(values, {before, index, behind}, TBK_BOUNDS_ZERO);
   Value place = b.apply(TBK_OPCODE_MUL, {index, size});
   if (!pass.is_first) {

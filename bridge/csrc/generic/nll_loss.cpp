@@ -77,7 +77,7 @@ const Program* quotient_program(at::ScalarType in, at::ScalarType out) {
   });
 }
 
-enum NllForm { kNllPlain = 0, kNllWeighted = 1, kNllOverWeights = 2 };
+enum NllForm { kNllWeighted = 1, kNllOverWeights = 2 };
 
 const Program* gradient_program(at::ScalarType target, at::ScalarType dtype, int form) {
   return program_by_key({Formulas::kNllGradient, target, dtype, form}, [&](ProgramBuilder& b) {

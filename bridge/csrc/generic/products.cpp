@@ -104,7 +104,7 @@ at::Tensor& addbmm_out(const at::Tensor& self, const at::Tensor& first, const at
                        const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out) {
   using Op = at::_ops::addbmm_out;
   if (addbmm_into(self, first, second, beta, alpha, out)) {
-    count_composed<Op>(true, out);
+    count_served<Op>(Route::composed, out);
     return out;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, first, second, beta, alpha,
@@ -115,7 +115,7 @@ at::Tensor& addbmm_in_place(at::Tensor& self, const at::Tensor& first, const at:
                             const at::Scalar& beta, const at::Scalar& alpha) {
   using Op = at::_ops::addbmm_;
   if (addbmm_into(self, first, second, beta, alpha, self)) {
-    count_composed<Op>(true, self);
+    count_served<Op>(Route::composed, self);
     return self;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, first, second, beta, alpha);
@@ -128,7 +128,7 @@ at::Tensor addbmm(const at::Tensor& self, const at::Tensor& first, const at::Ten
     const at::Tensor out =
         empty_on(first.device().index(), {first.size(1), second.size(2)}, first.scalar_type());
     if (addbmm_into(self, first, second, beta, alpha, out)) {
-      count_composed<Op>(true, out);
+      count_served<Op>(Route::composed, out);
       return out;
     }
   }
@@ -156,7 +156,7 @@ at::Tensor& addmm_activation_out(const at::Tensor& self, const at::Tensor& first
                                  const at::Scalar& alpha, bool use_gelu, at::Tensor& out) {
   using Op = at::_ops::_addmm_activation_out;
   if (activated_into(self, first, second, beta, alpha, use_gelu, out)) {
-    count_composed<Op>(true, out);
+    count_served<Op>(Route::composed, out);
     return out;
   }
   return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, first, second, beta, alpha,

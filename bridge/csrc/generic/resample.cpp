@@ -28,9 +28,6 @@ struct ResamplePass {
   }
 };
 
-/// One place before the dimension, along it, behind it, and in the inner space.
-enum Dimension : uint16_t { kBefore = 0, kAlong = 1, kBehind = 2, kInner = 3 };
-
 const Program* taps_program(const ResamplePass& pass) {
   return program_by_key(pass.key(Formulas::kResample), [&](ProgramBuilder& b) {
     AxisBuilder axis(b, pass.axis, pass.real());

@@ -50,7 +50,7 @@ class Sets {
     bool is_written;
   };
 
-  /// What a call gathers, of all sets one after the other. A thread keeps the memory for its next call: of a list
+  /// Holds what a call gathers, of all sets one after the other. A thread keeps the memory for its next call: of a list
   /// of parameters these are too large for what the C library hands out quickly.
   struct Buffers {
     std::vector<Set> sets;
