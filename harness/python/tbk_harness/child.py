@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a command tells of a process of its own that did not do what it is for."""
+"""Tells how a process of a command's own ended that did not do what it is for."""
 
 from __future__ import annotations
 

@@ -18,11 +18,10 @@ def read_and_try(path: Path) -> list[Operator]:
     """Returns the operators of a file, each of which computes its samples. Raises OperatorsError:
     one line, with file and line."""
     operators = read_operators(path)
-    document = read_document(path)
     for index, one in enumerate(operators):
         for place, sample in enumerate(one.samples):
             if said := _fault(one, sample):
-                raise document.error(["operators", index, "samples", place], said)
+                raise read_document(path).error(["operators", index, "samples", place], said)
     return operators
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether what a file gives for an argument, as a sample or a default, is of the schema's type."""
+"""Checks that what a file gives for an argument, as a sample or a default, is of its type."""
 
 from __future__ import annotations
 

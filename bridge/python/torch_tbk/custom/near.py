@@ -8,8 +8,6 @@ import difflib
 from collections.abc import Iterable
 
 CUTOFF = 0.65  # of three letters one may be wrong; below it, words are alike by mere chance
-
-
 SHORT = 4  # letters; of such a word one may be too many or too few
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the device module answers: of another device, of another moment, or something else."""
+"""Makes the device module answer of another device, of another moment, or something else."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an operator is told beside its operands is ignored, or where a view begins, or how long a
-storage is."""
+"""Ignores what an operator is told beside its operands, where a view begins, or how long a storage
+is."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a device's module answers, beside what PyTorch answers of the same thing in another way."""
+"""Compares what a device's module answers with what PyTorch answers of it in another way."""
 
 from __future__ import annotations
 

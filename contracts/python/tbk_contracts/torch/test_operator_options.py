@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is seldom said to an operator: another dtype to compute in, other kinds of norm, one tensor
-given twice."""
+"""Says to operators what is seldom said: another dtype to compute in, other kinds of norm, one
+tensor given twice."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map
 
-from tbk_contracts.torch import check, missing
 from tbk_contracts.torch.operators import holding, judge, oracle, samples, table, trial
 from tbk_contracts.torch.operators.entries import Entry
 
@@ -144,13 +143,9 @@ def try_form(form: Form, entry: Entry, dtype: torch.dtype, device: torch.device)
         if not _agrees(other, sample, expected):
             continue
         placed = samples.place(sample, device, entry)
-        try:
-            got = trial.call(other, placed, device)
-        except Exception as error:
-            if not missing.lacking(error):
-                raise
-            check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."))
-            trial.refused(error, entry, expected, len(chosen) - index)
+        waiting = len(chosen) - index
+        got = trial.offered(entry, other, placed, expected, dtype, device, waiting)
+        if got is None:
             return
         judge.results(other, sample, got, expected, device, judge.Margin())
         judged += 1

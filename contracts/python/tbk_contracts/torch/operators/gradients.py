@@ -12,7 +12,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten
 
-from tbk_contracts.torch import check, host, missing
+from tbk_contracts.torch import check, host
 from tbk_contracts.torch.operators import forms, holding, judge, oracle, samples, table, trial
 from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.program import told
@@ -100,13 +100,9 @@ def try_gradients(
             continue
         placed = samples.place(sample, device, entry)
         trial.poison(expected, device)
-        try:
-            got = trial.call(backward, placed, device)
-        except Exception as error:
-            if not missing.lacking(error):
-                raise
-            check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."))
-            trial.refused(error, entry, expected, len(chosen) - index)
+        waiting = len(chosen) - index
+        got = trial.offered(entry, backward, placed, expected, dtype, device, waiting)
+        if got is None:
             return
         judged += 1
         try:

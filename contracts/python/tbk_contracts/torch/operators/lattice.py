@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from tbk_contracts.torch import check, host, missing
+from tbk_contracts.torch import check, host
 from tbk_contracts.torch.operators import holding, judge, oracle, samples, table, trial
 from tbk_contracts.torch.operators.entries import Entry
 
@@ -129,13 +129,9 @@ def try_lattice(entry: Entry, dtype: torch.dtype, device: torch.device) -> None:
             continue
         placed = samples.place(found[0], device, entry)
         trial.poison(found[1], device)
-        try:
-            got = trial.call(entry, placed, device)
-        except Exception as error:
-            if not missing.lacking(error):
-                raise
-            check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."))
-            trial.refused(error, entry, found[1], len(chosen) - index)
+        waiting = len(chosen) - index
+        got = trial.offered(entry, entry, placed, found[1], dtype, device, waiting)
+        if got is None:
             return
         shown += _judge(got, found[1])
     left.tell(shown, "no sample of this dtype can be made exact")

@@ -239,14 +239,17 @@ def expect(entry: Entry, sample: Sample, dtype: torch.dtype) -> Expected | None:
 
 def in_wide(entry: Entry, sample: Sample, dtype: torch.dtype) -> list[Any] | None:
     """Returns the leaves in the wider type alone; None where there is no answer."""
-    default = torch.get_default_dtype() if WIDER.get(dtype) == dtype else torch.float64
-    return _attempt(entry.info.op, sample.map(_wide), default)
+    return _attempt(entry.info.op, sample.map(_wide), _wide_default(dtype))
+
+
+def _wide_default(dtype: torch.dtype) -> torch.dtype:
+    """Returns what factories make while the wider type of `dtype` is computed."""
+    return torch.get_default_dtype() if WIDER.get(dtype) == dtype else torch.float64
 
 
 def _widen(entry: Entry, sample: Sample, dtype: torch.dtype, made: Expected) -> None:
     function: Function = entry.info.op
-    is_wide = WIDER.get(dtype) == dtype
-    default = torch.get_default_dtype() if is_wide else torch.float64
+    default = _wide_default(dtype)
     made.wide, widen = list(made.plain), _kept  # where the same type is all there is
     if entry.title in table.SAME_TYPE:
         default = torch.get_default_dtype()

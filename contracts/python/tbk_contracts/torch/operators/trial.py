@@ -114,6 +114,22 @@ def _same_again(
             check.tensor("the same seed again", host.download(other), host.download(one))
 
 
+def offered(
+    entry: Entry, made: Entry, placed: samples.Sample, expected: oracle.Expected,
+    dtype: torch.dtype, device: torch.device, waiting: int,
+) -> list[Any] | None:  # fmt: skip
+    """Returns what `made`, an operator made of that of `entry`, gives for a sample; None where the
+    device does not offer it, which is told. So many samples wait for it."""
+    try:
+        return call(made, placed, device)
+    except Exception as error:
+        if not missing.lacking(error):
+            raise
+        check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."))
+        refused(error, entry, expected, waiting)
+        return None
+
+
 def refused(error: Exception, entry: Entry, expected: oracle.Expected, waiting: int) -> None:
     """A missing operator is a fact and no failure; but it says which one is missing: that which
     PyTorch asked for, not the entry of the database. What waits for it are the checks of so many
