@@ -24,6 +24,12 @@ def _() -> None:
     _of_the_first("memory_allocated")
 
 
+@mutant("module_counts_reserved_memory_of_device_0", "DEV-534",
+        "memory_reserved(1) is that of device 0", tests="memory_reserved-text")  # fmt: skip
+def _() -> None:
+    _of_the_first("memory_reserved")
+
+
 @mutant("module_has_one_current_stream", "DEV-534", "current_stream(1) is that of device 0",
         tests="current_stream-device")  # fmt: skip
 def _() -> None:

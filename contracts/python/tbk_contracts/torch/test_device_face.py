@@ -15,7 +15,8 @@ import torch
 from tbk_contracts.torch import capability, check, host
 from tbk_contracts.torch.case import clause
 
-STEP = 1 << 16  # bytes
+STEP, PIECE = 1 << 16, 2 << 20  # bytes
+MOST = 32
 Answer = Callable[..., Any]
 FORMS: dict[str, Callable[[torch.device], tuple[object, ...]]] = {
     "index": lambda device: (device.index,),
@@ -80,17 +81,31 @@ def _alike(seen: Any, expected: Any) -> tuple[Any, Any]:
     return _plain(seen), _plain(expected)
 
 
+def _reserve(device: torch.device, above: int) -> list[torch.Tensor]:
+    """Returns tensors for which the device's allocator holds more than `above` bytes; fewer, where
+    the memory or the patience ends: it takes memory in pieces of its own choice."""
+    kept: list[torch.Tensor] = []
+    with suppress(torch.OutOfMemoryError):
+        while len(kept) < MOST and torch.accelerator.memory_reserved(device) <= above:
+            kept.append(torch.empty(PIECE, dtype=torch.uint8, device=device))
+    return kept
+
+
 @contextmanager
 def apart(devices: list[torch.device]) -> Iterator[None]:
     """Inside, no two devices are alike: each holds more than the one before and has held more yet,
-    and has a stream of its own current, where it has streams; the first device is current."""
+    its allocator too, and it has a stream of its own current, where it has streams; the first
+    device is current."""
     first = torch.accelerator.current_stream()
     formerly = [torch.accelerator.current_stream(device) for device in devices]
-    kept = []
+    kept, reserved = [], 0
     try:
         for index, device in enumerate(devices):
             kept.append(torch.empty((index + 1) * STEP, dtype=torch.uint8, device=device))
+            held = capability.probe("memory_stats", device).held
+            kept += _reserve(device, above=reserved) if held else []
             torch.empty((index + 1) * 4 * STEP, dtype=torch.uint8, device=device)
+            reserved = torch.accelerator.memory_reserved(device) if held else 0
             if capability.probe("stream", device).held:
                 torch.accelerator.set_stream(torch.Stream(device))
         torch.accelerator.set_device_index(0)
@@ -140,7 +155,7 @@ def test_properties_are_of_the_device_that_is_named(
             told = module.get_device_properties(*FORMS[form](device))
             if hasattr(told, "name"):
                 check.equal("the name in the properties", told.name,
-                            module.get_device_name(device))  # fmt: skip
+                            module.get_device_name(*FORMS[form](device)))  # fmt: skip
 
 
 @pytest.mark.parametrize("form", ["index", "text", "device"])
