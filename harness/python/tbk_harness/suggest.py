@@ -36,10 +36,18 @@ def torch_ids() -> set[str]:
     }
 
 
+MADE = "/test"  # what the sources call a function of which an area makes its tests when imported
+
+
 def selectors() -> set[str]:
-    """Whole words of --only, besides prefixes of clauses."""
-    ids = clause_words() | torch_ids()
-    return ids | {one.partition("/")[0] for one in ids if "/" in one}
+    """Whole words of --only, besides prefixes of clauses and the tests of `areas_made`."""
+    ids = {one for one in clause_words() | torch_ids() if not one.endswith(MADE)}
+    return ids | areas_made() | {one.partition("/")[0] for one in ids if "/" in one}
+
+
+def areas_made() -> set[str]:
+    """Returns the areas whose tests PyTorch alone knows: one for each of its operators."""
+    return {one.removesuffix(MADE) for one in torch_ids() if one.endswith(MADE)}
 
 
 def unknown_selector(only: Collection[str]) -> str:
@@ -60,7 +68,8 @@ def _selects(word: str, known: Collection[str]) -> bool:
     its id."""
     if "/" in word:
         has_parameters = word.startswith(TORCH_SUITES) and word.endswith("]")
-        return (word.partition("[")[0] if has_parameters else word) in known
+        one = word.partition("[")[0] if has_parameters else word
+        return one in known or one.partition("/")[0] in areas_made()
     plain = word.removeprefix("profile:")
     is_prefix = 3 <= len(plain) < 7 and any(one.startswith(plain) for one in known if "-" in one)
     return plain in known or is_prefix

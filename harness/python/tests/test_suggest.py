@@ -79,6 +79,8 @@ def test_a_word_of_only_that_names_nothing_is_told_with_what_was_meant() -> None
     assert unknown_selector(known) == ""
     tests = ("memory/a_handle_is_never_0", "torch_copy/dtypes_are_converted")
     assert unknown_selector([*tests, f"{tests[1]}[float32]", f"{tests[1]}[no-such]"]) == ""
+    made = "torch_operators/add"  # of PyTorch's list: tbk-run says whether there is such a test
+    assert unknown_selector([made, f"{made}[float32]", "torch_operators"]) == ""
     for word in ("memory/whatever", f"{tests[0]}[x]", "torch_copy/[", "torch_copy/x[float32]", ""):
         assert f"{word!r} is no clause" in unknown_selector([word])
 
