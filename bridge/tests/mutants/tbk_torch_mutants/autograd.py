@@ -153,7 +153,8 @@ def _() -> None:
 )
 def _() -> None:
     result(
-        "softmax.int exp pow.Tensor_Scalar mse_loss l1_loss asin",
+        "softmax.int exp pow.Tensor_Scalar mse_loss l1_loss asin log cumsum prod"
+        " linalg_vector_norm layer_norm cosine_similarity rsqrt tan",
         lambda made, *_: made.half(),
         key=AUTOCAST,
     )

@@ -133,6 +133,77 @@ def _() -> None:
     torch.Event = Event  # type: ignore[misc]
 
 
+def _in_place_of(kind: type, **members: Any) -> Any:
+    """Returns a class with other members; instances of the former one are its own, too."""
+
+    def is_one(_: type, instance: object) -> bool:
+        return isinstance(instance, kind)
+
+    also = type("Also", (type(kind),), {"__instancecheck__": is_one})
+    return also(kind.__name__, (kind,), members)
+
+
+@legal("no_events")
+def _() -> None:
+    # There are streams, and nothing to see by how far they are.
+    refuse = _raising("Backend doesn't support events.")
+    torch.Event = _in_place_of(  # type: ignore[misc]
+        torch.Event, record=refuse, query=refuse, synchronize=refuse
+    )
+
+
+@legal("no_streams")
+def _() -> None:
+    before = torch.Stream
+
+    def make(_: type, *given: Any, **named: Any) -> torch.Stream:
+        where = given[0] if given else named.get("device", name())
+        if "stream_id" not in named and torch.device(where).type == name():
+            raise RuntimeError("Backend doesn't support create a new Stream.")
+        return before(*given, **named)
+
+    torch.Stream = _in_place_of(before, __new__=make)  # type: ignore[misc]
+
+
+@legal("streams_of_own_class")
+def _() -> None:
+    # What the module gives is no torch.Stream; it has one.
+    class Stream:
+        def __init__(self, held: torch.Stream) -> None:
+            self.held = held
+
+        def __getattr__(self, attribute: str) -> Any:
+            return getattr(self.held, attribute)
+
+        def __eq__(self, other: object) -> bool:
+            return self.held == getattr(other, "held", other)
+
+        def __hash__(self) -> int:
+            return hash(self.held)
+
+    for function in ("current_stream", "default_stream"):
+        patch(module(), function, lambda before, *given: Stream(before(*given)))
+
+
+@legal("arenas")
+def _() -> None:
+    # The allocator takes 1 GiB from the device whenever it needs more.
+    def whole(count: int) -> int:
+        return -(-count // (1 << 30)) * (1 << 30)
+
+    def stats(before: Any, *given: Any) -> Any:
+        ends = (".current", ".peak")
+        return {
+            key: whole(value) if key.startswith("reserved_bytes") and key.endswith(ends) else value
+            for key, value in before(*given).items()
+        }
+
+    for owner in (torch.accelerator, module()):
+        patch(owner, "memory_stats", stats)
+        for function in ("memory_reserved", "max_memory_reserved"):
+            patch(owner, function, lambda before, *given: whole(before(*given)))
+
+
 @legal("no_generator")
 def _() -> None:
     def make(before: Any, *given: Any, **named: Any) -> Any:
@@ -205,6 +276,68 @@ def _() -> None:
         return torch.where(parts.isinf().any(-1), torch.inf, made).to(value.device)
 
     kernels.around("abs", size)
+
+
+@legal("quotients_and_roots_beside")
+def _() -> None:
+    # Off by a unit in the last place where the result is not exact; OpenCL allows 2.5 and 3.
+
+    def beside(made: Any, exact: torch.Tensor) -> Any:
+        here = made.detach().cpu()
+        if here.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+            return made
+        facts, size = torch.finfo(here.dtype), here.abs()
+        plain = (size >= 4 * facts.smallest_normal) & (size <= facts.max / 4)
+        up = torch.nextafter(here, torch.tensor(torch.inf, dtype=here.dtype))
+        return made.copy_(torch.where(plain & (exact != here.double()), up, here))
+
+    def wide(one: Any) -> Any:
+        return one.detach().cpu().double() if isinstance(one, torch.Tensor) else one
+
+    def divided(made: Any, value: Any, other: Any) -> Any:
+        return made if made.is_complex() else beside(made, wide(value) / wide(other))
+
+    def rooted(made: Any, value: Any) -> Any:
+        return made if made.is_complex() else beside(made, wide(value).sqrt())
+
+    kernels.result("div.Tensor", divided)
+    kernels.result("sqrt", rooted)
+
+
+@legal("largest_mode")
+def _() -> None:
+    # Of values that are equally frequent it takes the largest, PyTorch's CPU the smallest.
+
+    def mode(_: Any, value: Any, dim: int = -1, keepdim: bool = False) -> Any:
+        here = value.detach().cpu()
+        signed = here.to(torch.int64) if here.dtype in (torch.bool, torch.uint8) else here
+        _, where = torch.mode(-signed, dim, keepdim=True)
+        found = torch.gather(here, dim, where), where
+        return tuple((one if keepdim else one.squeeze(dim)).to(value.device) for one in found)
+
+    kernels.instead("mode", mode)
+
+
+@legal("additions_on_the_lower_list")
+def _() -> None:
+    kind = f"Autocast{torch._C._dispatch_key_for_device(name())}"
+    hidden = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, kind))
+
+    def lowered(operator: Any) -> Callable[..., Any]:
+        def run(_: Any, *given: Any, **named: Any) -> Any:
+            dtype = torch.get_autocast_dtype(name())
+            with torch._C._ExcludeDispatchKeyGuard(hidden):
+                return operator(*(lower(one, dtype) for one in given), **named)
+
+        return run
+
+    def lower(one: Any, dtype: torch.dtype) -> Any:
+        is_ours = isinstance(one, torch.Tensor) and one.device.type == name()
+        return one.to(dtype) if is_ours and one.dtype == torch.float32 else one
+
+    for operator in ("add", "mul"):
+        kernels.instead(f"{operator}.Tensor", lowered(getattr(torch.ops.aten, operator).Tensor),
+                        key=kind)  # fmt: skip
 
 
 _legal["no_is_initialized"] = _without("is_initialized")

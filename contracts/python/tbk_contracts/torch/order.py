@@ -29,6 +29,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 
@@ -50,9 +51,14 @@ Control = Callable[["Load"], bool]
 def timings(device: torch.device) -> tuple[bool, ...]:
     """Returns what `enable_timing` may be for events of this device: one that does not measure
     time may refuse it."""
+    return (False, True) if _holds("event_timing", device) else (False,)
+
+
+@cache
+def _holds(word: str, device: torch.device) -> bool:
     from tbk_contracts.torch import capability  # noqa: PLC0415  # which computes
 
-    return (False, True) if capability.probe("event_timing", device).held else (False,)
+    return capability.probe(word, device).held
 
 
 class Load:
@@ -64,6 +70,8 @@ class Load:
         """Whether each mark found the stream held; None before the first one."""
         self.lasts_s = 0.0
         """How long the load takes as measured: less than asked for where steps are short."""
+        self.is_asked = False
+        """Whether the stream was to be held."""
         self._end: torch.Event | None = None
         self._step: Step | None = None  # whose tensors live as long as it works
 
@@ -71,6 +79,9 @@ class Load:
         """Waits until all devices are idle, then enqueues the load. Current device and streams stay
         as they are."""
         settle(self.stream.device)
+        self.is_asked = True
+        if not _holds("event", self.stream.device):
+            return  # nothing tells whether the stream is at work
         self._end = torch.Event(self.stream.device)
         if gate.shut(self.stream, self.seconds):
             self.lasts_s = self.seconds
@@ -89,9 +100,9 @@ class Load:
 
     def pending(self) -> bool:
         """Returns True as long as the stream is held."""
-        if self._end is None:
+        if not self.is_asked:
             raise RuntimeError("a program of order.show does not hold its stream")
-        return not self._end.query()
+        return self._end is not None and not self._end.query()
 
     def mark(self) -> bool:
         """Calls it when all that the proof needs has been enqueued or asked: whether the load still
@@ -131,7 +142,9 @@ _chains: dict[torch.device, _Chain] = {}
 
 def asynchronous(device: torch.device) -> bool:
     """Returns whether some operator of this device is still at work when its call has returned, or
-    a gate holds it."""
+    a gate holds it; of a device without events nothing tells."""
+    if not _holds("event", device):
+        return False
     return gate.of(device) is not None or _chain(device).step_s > 0
 
 
@@ -253,7 +266,10 @@ def show(stream: torch.Stream, program: Program, control: Control | None = None)
     """
     if not asynchronous(stream.device):
         _attempt(stream, program, 0)
-        check.evidence(check.TRIVIAL, "work is complete when the call returns")
+        if _holds("event", stream.device):
+            check.evidence(check.TRIVIAL, "work is complete when the call returns")
+        else:
+            check.evidence(check.NOT_SHOWN, "the device has no events to see its work by")
     elif not any(_attempt(stream, program, FIRST_S * 2**count) for count in range(ATTEMPTS)):
         check.evidence(check.NOT_SHOWN, "the stream was not held until the program was enqueued")
     elif control is not None and not ever(stream, control):

@@ -34,6 +34,14 @@ FULL: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "pow": lambda x: x.pow(2),
     "softmax": lambda x: x.softmax(-1),
     "asin": torch.asin,
+    "log": torch.log,
+    "cumsum": lambda x: x.cumsum(0),
+    "prod": torch.prod,
+    "norm": torch.linalg.vector_norm,
+    "layer_norm": lambda x: functional.layer_norm(x, (4,)),
+    "cosine_similarity": lambda x: functional.cosine_similarity(x, x),
+    "rsqrt": torch.rsqrt,
+    "tan": torch.tan,
 }
 # Of a tensor in lower precision and one in float32: without autocast, the first ones refuse that.
 MIXED: dict[str, Run] = {
@@ -47,6 +55,7 @@ MIXED: dict[str, Run] = {
     "cat": lambda x, y: torch.cat([x, y]),
     "stack": lambda x, y: torch.stack([x, y]),
 }
+# Few devices have one of these on a list of theirs.
 UNCHANGED: dict[str, Run] = {
     "add": lambda x, y: x + y,
     "mul": lambda x, y: x * y,
@@ -57,6 +66,10 @@ UNCHANGED: dict[str, Run] = {
     "where": lambda x, y: torch.where(x > 0, x, y),
     "maximum": torch.maximum,
 }
+OVERLOADS = {
+    "add": "add.Tensor", "mul": "mul.Tensor", "neg": "neg", "relu": "relu", "where": "where.self",
+    "maximum": "maximum",
+}  # fmt: skip
 
 
 def lower(device: torch.device) -> torch.dtype:
@@ -174,6 +187,15 @@ def test_a_dtype_that_is_not_supported_warns(device: torch.device) -> None:
     check.that("a warning", said, expected="that it is not supported", seen=texts)
 
 
+def is_on_a_list(name: str, device: torch.device) -> bool:
+    """Returns whether the backend has registered what autocast does with the operator; what only
+    moves elements is on no list."""
+    key = f"Autocast{torch._C._dispatch_key_for_device(device.type)}"
+    return name in OVERLOADS and torch._C._dispatch_has_kernel_for_dispatch_key(
+        f"aten::{OVERLOADS[name]}", key
+    )
+
+
 @pytest.mark.parametrize("name", UNCHANGED)
 @clause("AMP-504", needs="autocast")
 def test_what_is_on_no_list_keeps_its_dtype(device: torch.device, name: str) -> None:
@@ -182,6 +204,9 @@ def test_what_is_on_no_list_keeps_its_dtype(device: torch.device, name: str) -> 
         outside = UNCHANGED[name](x, y)
         with torch.autocast(device.type):
             inside = UNCHANGED[name](x, y)
+        if inside.dtype != dtype and is_on_a_list(name, device):
+            check.evidence(check.NOT_SHOWN, f"{name} is on a list of this device")
+            return
         check.equal(f"dtype of {name}", inside.dtype, dtype)
         check.tensor(f"values of {name}", host.download(inside), host.download(outside))
 

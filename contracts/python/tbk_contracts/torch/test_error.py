@@ -273,7 +273,10 @@ def test_errors_are_of_the_type_that_the_host_raises(device: torch.device, name:
 def test_out_of_memory_says_where_and_how_much(device: torch.device) -> None:
     raised = check.raises("too much", torch.OutOfMemoryError, partial(allocate, device))
     text = str(raised)
-    index = re.search(rf"(device|gpu|{re.escape(device.type)})\s*:?\s*{device.index}\b", text, re.I)
+    named = rf"(device|gpu|card|{re.escape(device.type)})"
+    index = re.search(
+        rf"{named}[\s#:=(]*((id|index|no|number|ordinal)\b[\s#:=.]*)?{device.index}\b", text, re.I
+    )
     check.that("the device", index is not None, expected=f"its index, {device.index}", seen=text)
-    amount = re.search(r"\d[\d.,]*\s*(bytes|[KMGTP]i?B)", text)
+    amount = re.search(r"\d[\d.,]*\s*(bytes?|[KMGTPE]?i?B)\b", text, re.I)
     check.that("how much", amount is not None, expected="a number of bytes", seen=text)

@@ -106,14 +106,17 @@ def test_a_second_record_moves_the_event(device: torch.device) -> None:
     stream, other, idle = streams(device, 3)
 
     def moved(load: order.Load) -> None:
-        cell, event = Cell(device), torch.Event(device)
-        event.record(idle)  # complete, until it is recorded again
-        event.synchronize()
+        cell, event, twin = Cell(device), torch.Event(device), torch.Event(device)
+        for each in (event, twin):
+            each.record(idle)  # complete, until it is recorded again
+            each.synchronize()
         load.hold()
         cell.write(stream)
-        event.record(stream)
-        if event.query():
-            cell.check_value("what the second record was for, where query is true", other)
+        for each in (event, twin):  # one of them, where every second call does nothing
+            each.record(stream)
+        for each in (event, twin):
+            if each.query():
+                cell.check_value("what the second record was for, where query is true", other)
         event.wait(other)
         cell.read(other)
         event.record(idle)

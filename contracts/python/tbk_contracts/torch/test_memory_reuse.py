@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import torch
 
-from tbk_contracts.torch import check, host, order
+from tbk_contracts.torch import capability, check, host, order
 from tbk_contracts.torch.case import clause
 
 COST = 14
@@ -210,14 +210,16 @@ def test_memory_of_somebody_else_is_left_alone(device: torch.device) -> None:
     sent = host.values((COUNT,))
     tensor = host.upload(sent, device)
     own = torch.ones(100)
+    users = [torch.accelerator.current_stream(device)]
+    users += [torch.Stream(device)] if capability.probe("stream", device).held else []
     for address in (tensor.data_ptr(), tensor.data_ptr() + 4096, own.data_ptr()):
         storage = torch._C._construct_storage_from_data_pointer(address, device, 400)
         foreign = torch.empty(0, device=device).set_(storage, 0, (100,), (1,))
-        foreign.record_stream(torch.accelerator.current_stream(device))
-        foreign.record_stream(torch.Stream(device))
+        for stream in users:
+            foreign.record_stream(stream)
         del foreign, storage
     check.tensor("values of the owner", host.download(tensor), sent)
-    torch.empty(0, device=device).record_stream(torch.Stream(device))
+    torch.empty(0, device=device).record_stream(users[-1])
     check.tensor("memory of the host", own, torch.ones(100))
 
 

@@ -266,14 +266,12 @@ def test_pytorch_finds_the_allocator(device: torch.device) -> None:
 @clause("MEM-518", needs="memory_stats")
 def test_unused_memory_is_given_back(device: torch.device) -> None:
     with used(device):
-        torch.accelerator.empty_cache()
-        before = torch.accelerator.memory_reserved(device)
         sent = host.values((1000,))
         held = [host.upload(sent, device) for _ in range(3)]
+        torch.accelerator.empty_cache()
+        before = torch.accelerator.memory_reserved(device)
         big = torch.empty(32 * MIB, dtype=torch.uint8, device=device)
-        while_used = torch.accelerator.memory_reserved(device)
-        check.that("memory_reserved()", while_used >= before + big.nbytes,
-                   expected=f"at least {before + big.nbytes}", seen=while_used)  # fmt: skip
+        took = torch.accelerator.memory_reserved(device) - before
         torch.accelerator.empty_cache()
         while_used = torch.accelerator.memory_reserved(device)
         check.that("memory_reserved(), all in use", while_used >= allocated(device),
@@ -281,8 +279,11 @@ def test_unused_memory_is_given_back(device: torch.device) -> None:
         del big
         torch.accelerator.empty_cache()
         after = torch.accelerator.memory_reserved(device)
-        check.that("memory_reserved() after empty_cache()", after <= while_used - 32 * MIB,
-                   expected=f"at most {while_used - 32 * MIB}", seen=after)  # fmt: skip
+        if took >= 32 * MIB:
+            check.that("memory_reserved() after empty_cache()", after <= while_used - 32 * MIB,
+                       expected=f"at most {while_used - 32 * MIB}", seen=after)  # fmt: skip
+        else:
+            check.evidence(check.NOT_SHOWN, "32 MiB fit into what was reserved for others")
         for tensor in held:
             check.tensor("values that live", host.download(tensor), sent)
 

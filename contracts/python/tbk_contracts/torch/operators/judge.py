@@ -87,6 +87,9 @@ def _leaf(
         return
     seen = host.download(mine) if isinstance(mine, torch.Tensor) else torch.tensor(mine)
     right = plain if isinstance(plain, torch.Tensor) else torch.tensor(plain)
+    if entry.title in table.OF_COUNTS and not entry.is_gradient:
+        as_frequent(sample, index, [host.download(each) for each in got], right)
+        return
     if _names_equals(entry, sample, index, got):
         equals(sample, seen, right)
         return
@@ -112,18 +115,42 @@ def _names_equals(entry: Entry, sample: Sample, index: int, got: list[Any]) -> b
 def equals(sample: Sample, seen: torch.Tensor, right: torch.Tensor) -> None:
     """At the indices stand the values that stand at the right ones; where these name every element,
     so do those."""
-    source = sample.value.detach()
-    dim = sample.kwargs.get("dim", sample.args[0] if sample.args else -1)
-    if seen.dim() < source.dim():
-        seen, right = seen.unsqueeze(dim), right.unsqueeze(dim)
-    size = source.shape[dim] if source.dim() else 1
-    outside = int(((seen < 0) | (seen >= size)).sum())
-    check.equal("indices out of range", outside, 0)
+    source, dim, (seen, right) = _lined_up(sample, seen, right)
+    size = _in_range(source, dim, seen)
     values = (torch.gather(source, dim, indices) for indices in (seen, right))
     check.tensor("values at the indices", *values)
     every = torch.arange(size).expand((*right.transpose(dim, -1).shape[:-1], size))
     if torch.equal(right.sort(dim).values.transpose(dim, -1), every):
         check.tensor("the indices, sorted", seen.sort(dim).values, right.sort(dim).values)
+
+
+def as_frequent(sample: Sample, index: int, got: list[torch.Tensor], right: torch.Tensor) -> None:
+    """Values are as frequent as the right ones; at the indices behind them stand those values."""
+    source, dim, (value, seen, right) = _lined_up(sample, got[0], got[index], right)
+    if index == 0:
+        counts = ((source == values).sum(dim) for values in (seen, right))
+        check.tensor("how often the results occur", *counts)
+    else:
+        _in_range(source, dim, seen)
+        check.tensor("values at the indices", torch.gather(source, dim, seen), value)
+
+
+def _lined_up(
+    sample: Sample, *leaves: torch.Tensor
+) -> tuple[torch.Tensor, int, list[torch.Tensor]]:
+    """Returns the operand, the dimension that is worked along, and leaves that have it, too."""
+    source = sample.value.detach()
+    dim = sample.kwargs.get("dim", sample.args[0] if sample.args else -1)
+    is_less = any(one.dim() < source.dim() for one in leaves)
+    return source, dim, [one.unsqueeze(dim) if is_less else one for one in leaves]
+
+
+def _in_range(source: torch.Tensor, dim: int, indices: torch.Tensor) -> int:
+    """Returns the size of the dimension, of which every index is."""
+    size = source.shape[dim] if source.dim() else 1
+    outside = int(((indices < 0) | (indices >= size)).sum())
+    check.equal("indices out of range", outside, 0)
+    return size
 
 
 def _dense(tensor: torch.Tensor) -> torch.Tensor:
