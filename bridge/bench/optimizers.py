@@ -67,14 +67,14 @@ def compare(
         for _ in range(asked.rounds + WARM_UP)
     ][WARM_UP:]
     rounds = [(statistics.median(ours), statistics.median(theirs)) for ours, theirs in timed]
-    ours, theirs = (min(min(each[of]) for each in timed) for of in (0, 1))
+    quickest = [min(min(each[of]) for each in timed) for of in (0, 1)]
     return {
         "form": form,
         "elements": elements,
         "backend_us": round(statistics.median(a for a, _ in rounds), 1),
         "cpu_us": round(statistics.median(b for _, b in rounds), 1),
         "ratio": round(statistics.median(a / b for a, b in rounds), 3),
-        "quickest": round(ours / theirs, 3),
+        "quickest": round(quickest[0] / quickest[1], 3),
         "limit": LIMITS.get((form, elements), 0.0),
     }
 

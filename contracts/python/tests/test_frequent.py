@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is right where several results are: any of the most frequent elements is a mode."""
+"""Checks that any of the most frequent elements is right for a mode, and no other."""
 
 from __future__ import annotations
 

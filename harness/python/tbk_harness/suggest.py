@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cache
 from pathlib import Path
 
 import tbk_contracts
@@ -27,13 +28,14 @@ def clause_words() -> set[str]:
     return found
 
 
-def torch_ids() -> set[str]:
+@cache
+def torch_ids() -> frozenset[str]:
     """Returns the tests of the torch layer, without their parameters."""
     folder = Path(tbk_contracts.__file__).resolve().parent / "torch"
-    return {
+    return frozenset(
         f"torch_{Path(one.file).stem.removeprefix('test_')}/{one.name.removeprefix('test_')}"
         for one in torch_tests(folder, folder)
-    }
+    )
 
 
 MADE = "/test"  # what the sources call a function of which an area makes its tests when imported

@@ -70,22 +70,21 @@ class Load:
         """Whether each mark found the stream held; None before the first one."""
         self.lasts_s = 0.0
         """How long the load takes as measured: less than asked for where steps are short."""
-        self.is_asked = False
-        """Whether the stream was to be held."""
-        self._end: torch.Event | None = None
+        self._is_over: Callable[[], bool] | None = None  # what tells, from `hold` on
         self._step: Step | None = None  # whose tensors live as long as it works
 
     def hold(self) -> None:
         """Waits until all devices are idle, then enqueues the load. Current device and streams stay
         as they are."""
         settle(self.stream.device)
-        self.is_asked = True
         if not _holds("event", self.stream.device):
-            return  # nothing tells whether the stream is at work
-        self._end = torch.Event(self.stream.device)
+            self._is_over = lambda: True  # nothing tells whether the stream is at work
+            return
+        end = torch.Event(self.stream.device)
+        self._is_over = end.query
         if gate.shut(self.stream, self.seconds):
             self.lasts_s = self.seconds
-            self._end.record(self.stream)
+            end.record(self.stream)
             return
         chain = _chain(self.stream.device)
         with on(self.stream):
@@ -96,13 +95,13 @@ class Load:
                 self.lasts_s = steps * chain.step_s
                 for _ in range(steps):
                     self._step()
-            self._end.record(self.stream)
+            end.record(self.stream)
 
     def pending(self) -> bool:
         """Returns True as long as the stream is held."""
-        if not self.is_asked:
+        if self._is_over is None:
             raise RuntimeError("a program of order.show does not hold its stream")
-        return self._end is not None and not self._end.query()
+        return not self._is_over()
 
     def mark(self) -> bool:
         """Calls it when all that the proof needs has been enqueued or asked: whether the load still

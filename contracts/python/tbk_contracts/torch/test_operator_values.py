@@ -80,8 +80,8 @@ def _nearer(seen: torch.Tensor, right: torch.Tensor, other: torch.Tensor) -> tor
     return torch.where((right != other) & ~is_nan & is_other, other, right)
 
 
-# What these give of ordinary numbers may be off by some units in the last place, as the operators'
-# own tests allow; here counts what is special, or exact.
+# Operators whose own tests allow ordinary results to be off by some units in the last place. Here,
+# too, they may be; zeros, infinities, NaN and subnormal results are compared bit for bit.
 ROUNDED = ("sqrt", "true_divide")
 
 
