@@ -13,9 +13,13 @@
 
 #include "loops.h"
 
-/* Returns exp(a) = 2^n * exp(r), where r is at most half of log(2); what is below the least subnormal is 0.
- * 2^n goes in two factors, so that a subnormal result is rounded once. NaN goes through. */
-static inline float float32_exp(float a) {
+/* exp(a) = 2^n * exp(r), where r is at most half of log(2): `small` is exp(r), and a negative n wraps around. */
+typedef struct exp_parts {
+  uint32_t n;
+  float small;
+} exp_parts_t;
+
+static inline exp_parts_t float32_exp_parts(float a) {
   const float whole = 0x1.8p23f; /* added to a small number, it leaves the nearest integer */
   const float shifted = fmaf(a, 0x1.715476p+0f, whole), n = shifted - whole;
   const float r = fmaf(n, 0x1.05c61p-29f, fmaf(n, -0x1.62e43p-1f, a)); /* log(2) in two parts */
@@ -24,10 +28,27 @@ static inline float float32_exp(float a) {
   p = fmaf(p, r, 0x1.55545ep-5f);
   p = fmaf(p, r, 0x1.55548ep-3f);
   p = fmaf(p, r, 0.5f);
-  const float small = fmaf(p, r * r, r) + 1.0f;
-  const uint32_t power = bits_of_float(shifted) + (127 * 2 - bits_of_float(whole)),
-                 half = power >> 1;
-  const float result = small * float_of_bits(half << 23) * float_of_bits((power - half) << 23);
+  return (exp_parts_t){bits_of_float(shifted) - bits_of_float(whole), fmaf(p, r * r, r) + 1.0f};
+}
+
+/* Returns whether exp(a) is far from subnormal numbers and from the greatest: of no NaN. */
+static inline int float32_exp_is_usual(float a) {
+  return fabsf(a) <= 86.0f;
+}
+
+/* The same as float32_exp, of what is usual: 2^n is added to the exponent. */
+static inline float float32_exp_usual(float a) {
+  const exp_parts_t parts = float32_exp_parts(a);
+  return float_of_bits(bits_of_float(parts.small) + (parts.n << 23));
+}
+
+/* Returns exp(a); what is below the least subnormal is 0. 2^n goes in two factors, so that a subnormal result is
+ * rounded once. NaN goes through. */
+static inline float float32_exp(float a) {
+  const exp_parts_t parts = float32_exp_parts(a);
+  const uint32_t power = parts.n + 127 * 2, half = power >> 1;
+  const float result =
+      parts.small * float_of_bits(half << 23) * float_of_bits((power - half) << 23);
   return a > 89.0f ? INFINITY : a < -104.0f ? 0 : result;
 }
 
