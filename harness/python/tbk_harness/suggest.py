@@ -44,7 +44,11 @@ MADE = "/test"  # what the sources call a function of which an area makes its te
 def selectors() -> set[str]:
     """Whole words of --only, besides prefixes of clauses and the tests of `areas_made`."""
     ids = {one for one in clause_words() | torch_ids() if not one.endswith(MADE)}
-    return ids | areas_made() | {one.partition("/")[0] for one in ids if "/" in one}
+    return _with_areas(ids) | areas_made()
+
+
+def _with_areas(words: set[str]) -> set[str]:
+    return words | {one.partition("/")[0] for one in words if "/" in one}
 
 
 def areas_made() -> set[str]:
@@ -56,22 +60,23 @@ def unknown_selector(only: Collection[str]) -> str:
     """Returns why a word of --only selects nothing in any layer, with what may have been meant;
     empty where each may select something. What stands in brackets behind a test of the torch layer
     is for tbk-run to look at: PyTorch has to be imported to know its parameters."""
-    known = selectors() if only else set()
+    few = _with_areas(clause_words()) if only else set()
     for word in only:
-        if not _selects(word, known):
+        # The torch layer's tests are read from their sources, which takes a second.
+        if not _selects(word, few) and not _selects(word, known := selectors(), areas_made()):
             meant = hint(word.removeprefix("profile:").partition("[")[0], known)
             return f"--only: {word!r} is no clause, area, profile or test{meant}"
     return ""
 
 
-def _selects(word: str, known: Collection[str]) -> bool:
+def _selects(word: str, known: Collection[str], made: Collection[str] = ()) -> bool:
     """Returns whether a word may select something, by the rule of tbk-run: a test by its id, those
     of the torch layer with one set of parameters, too; else a word of a clause, or the beginning of
     its id."""
     if "/" in word:
         has_parameters = word.startswith(TORCH_SUITES) and word.endswith("]")
         one = word.partition("[")[0] if has_parameters else word
-        return one in known or one.partition("/")[0] in areas_made()
+        return one in known or one.partition("/")[0] in made
     plain = word.removeprefix("profile:")
     is_prefix = 3 <= len(plain) < 7 and any(one.startswith(plain) for one in known if "-" in one)
     return plain in known or is_prefix
