@@ -4,6 +4,7 @@
 
 Tutorials are followed word by word in test_pages.py. Here each line of shell is a command of its
 own. A page is followed in a folder that has what it speaks of: a library, a device, results, a key.
+Pages most of whose commands start PyTorch, or judge a whole layer, are followed at night.
 """
 
 from __future__ import annotations
@@ -217,8 +218,23 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def pages_with_commands() -> list[str]:
-    return list(dict.fromkeys(one.page for one in all_commands() if not is_elsewhere(one)))
+# Each takes more than ten times as long as the others.
+LONG = frozenset(
+    f"{name}.md"
+    for name in (
+        "checking-a-device",
+        "conformance-statement",
+        "litmus",
+        "profiles",
+        "running",
+        "tracing",
+    )
+)
+
+
+def pages_with_commands() -> list[object]:
+    pages = dict.fromkeys(one.page for one in all_commands() if not is_elsewhere(one))
+    return [pytest.param(one, marks=pytest.mark.night) if one in LONG else one for one in pages]
 
 
 @pytest.mark.parametrize("page", pages_with_commands())

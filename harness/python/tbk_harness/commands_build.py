@@ -90,6 +90,11 @@ def new_command(name: str, kernels: str) -> None:
     help="These mutants alone; of pairs also FUNCTION, KIND of fault, or pair for all.",
 )
 @click.option(
+    "--brief", is_flag=True,
+    help="Of each clause the first mutant that is killed; of pairs the first of each clause and "
+    "kind of fault.",
+)  # fmt: skip
+@click.option(
     "--frozen", is_flag=True,
     help="Those that were written without sight of the tests, to measure the suite: no gate.",
 )  # fmt: skip
@@ -119,6 +124,7 @@ def kill_command(
     layer: str,
     full: bool,
     only: tuple[str, ...],
+    brief: bool,
     frozen: bool,
     jobs: int | None,
     sample: int,
@@ -147,12 +153,14 @@ def kill_command(
             outcome.stop(EXIT_USAGE, "--farm is of the C layer")
         if timeout:
             outcome.stop(EXIT_USAGE, "--timeout is of the C layer")
-        _kill_torch(target, only, frozen, full, jobs, output_dir)
+        _kill_torch(target, only, brief, frozen, full, jobs, output_dir)
     if place is not None:
         from tbk_harness.farm import watch  # noqa: PLC0415
 
         watch.need(place)
-    matrix, chosen = _planned(target, full, only, frozen)
+    matrix, everything = _planned(target, full, only, frozen)
+    matrix.brief = brief
+    chosen = mutants.first_of_each(everything) if brief else everything
     matrix.seed, matrix.share, matrix.legal_parts = seed, sample / 100, legal_parts
     outcome.prepare(output_dir)
     words = [f"--timeout={timeout}"] if timeout else []
@@ -163,12 +171,16 @@ def kill_command(
     with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
         task = progress.add_task("killing", total=len(chosen))
         count = jobs or kill.default_jobs()
-        if place is None:
-            kill.run_all(target, matrix, chosen, count, words, lambda _: progress.advance(task))
-        else:
-            _kill_on_farm(
-                target, matrix, chosen, words, place, output_dir, lambda: progress.advance(task)
-            )
+        while chosen:
+            if place is None:
+                kill.run_all(target, matrix, chosen, count, words, lambda _: progress.advance(task))
+            else:
+                _kill_on_farm(
+                    target, matrix, chosen, words, place, output_dir, lambda: progress.advance(task)
+                )
+            # What is refused while loading is noticed by no test.
+            done = {row.mutant.name for row in matrix.rows}
+            chosen = mutants.next_of(matrix.unproven, everything, done) if brief else []
     _finish(matrix, output_dir, time.monotonic() - started)
 
 
@@ -224,7 +236,13 @@ def _planned(
 
 
 def _kill_torch(
-    broken: Path, only: tuple[str, ...], frozen: bool, full: bool, jobs: int | None, folder: Path
+    broken: Path,
+    only: tuple[str, ...],
+    brief: bool,
+    frozen: bool,
+    full: bool,
+    jobs: int | None,
+    folder: Path,
 ) -> NoReturn:
     """Mutants of bridge and operators, and those of the C layer, judged by the torch contracts."""
     sound = locate.library("cpu")
@@ -232,11 +250,13 @@ def _kill_torch(
         outcome.stop(EXIT_BAD_LIBRARY, "the cpu reference was not found; build the checkout first")
     outcome.prepare(folder)
     must = kill_torch.must_clauses(tbk_contracts.clauses())
-    matrix = kill.Matrix(tests={}, must=must, partial=frozen or bool(only), full=full)
+    partial = frozen or bool(only)
+    matrix = kill.Matrix(tests={}, must=must, partial=partial, brief=brief, full=full)
     started = time.monotonic()
     try:
         count = jobs or len(os.sched_getaffinity(0))
-        rows = kill_torch.told(sound, broken, only, frozen, count, full)
+        words = [*(["--full"] if full else []), *(["--brief"] if brief else [])]
+        rows = kill_torch.told(sound, broken, only, words, frozen, count)
         matrix.wrong = tuple(kill_torch.fill(matrix, rows))
     except (mutants.MutantError, OSError, ValueError) as error:
         outcome.stop(EXIT_SUITE_ERROR, str(error))
@@ -284,7 +304,7 @@ def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> NoReturn:
     out.print(Text(
         f"{'FAIL' if problems else 'PASS'}  {killed} of {len(broken)} mutants killed by a citing "
         f"test, {refused} refused while loading, {len(matrix.survivors)} survive, "
-        f"{len(matrix.equivalents)} equivalent; "
+        f"{len(matrix.equivalents)} equivalent; {'one of each clause; ' if matrix.brief else ''}"
         f"{_defended(matrix)}; {_pairs(matrix)}{_legal(matrix)}, "
         f"{len(matrix.of('cheat'))} cheats; {seconds:.0f} s",
         style="bold red" if problems else "bold green",

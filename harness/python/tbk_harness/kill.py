@@ -75,6 +75,7 @@ class Matrix:
     share: float = SAMPLE  # of the tests that do not cite the clause
     legal_parts: int = 1  # each legal device meets one of so many parts of the tests
     partial: bool = False
+    brief: bool = False  # one mutant of each clause
     wrong: tuple[str, ...] = ()  # what kept mutants from being judged
 
     def of(self, kind: str) -> list[Row]:
@@ -148,7 +149,7 @@ class Matrix:
             for name in self.equivalents
             if name in rows and rows[name].citing
         ]
-        if self.partial:
+        if self.partial or self.brief:
             return found
         found += [f"{name} is called equivalent, and is no mutant"
                   for name in self.equivalents if name not in rows]  # fmt: skip
@@ -338,7 +339,9 @@ def run_all(
     options: Sequence[str],
     tell: Callable[[Row], None],
 ) -> None:
-    """Fills the matrix; whole runs come first, since they take longest."""
+    """Adds rows to the matrix, in the order of the mutants; whole runs come first, since they take
+    longest.
+    """
     planned = sorted(mutants, key=lambda mutant: bool(selection(mutant, matrix)[0]))
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(judge, library, matrix, mutant, options) for mutant in planned]
@@ -352,7 +355,7 @@ def run_all(
             raise
     again(library, matrix, options)
     order = {mutant.name: at for at, mutant in enumerate(mutants)}
-    matrix.rows.sort(key=lambda row: order[row.mutant.name])
+    matrix.rows.sort(key=lambda row: order.get(row.mutant.name, -1))
 
 
 def again(library: Path, matrix: Matrix, options: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ def document(matrix: Matrix) -> dict[str, object]:
         "full": matrix.full,
         "seed": matrix.seed,
         "partial": matrix.partial,
+        "brief": matrix.brief,
         "legal_parts": matrix.legal_parts,
         "good": not matrix.problems,
         "problems": matrix.problems,

@@ -38,13 +38,18 @@ def must_clauses(clauses: Iterable[Clause]) -> tuple[str, ...]:
 
 
 def told(
-    library: Path, broken: Path, only: Sequence[str], frozen: bool, jobs: int, full: bool = False
+    library: Path,
+    broken: Path,
+    only: Sequence[str],
+    words: Sequence[str],
+    frozen: bool,
+    jobs: int,
 ) -> Iterator[dict[str, Any]]:
     """What the worker says, as it says it."""
     command = [
         sys.executable, "-m", "tbk_harness.kill_worker", f"--library={library}",
         f"--broken={broken}", f"--mutants={folder()}", f"--jobs={jobs}",
-        *(f"--only={word}" for word in only), *(["--full"] if full else []),
+        *(f"--only={word}" for word in only), *words,
     ]  # fmt: skip
     environment = {**os.environ, "OMP_NUM_THREADS": "1", FROZEN: "1" if frozen else ""}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as worker:

@@ -43,6 +43,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--broken", required=True, help="the C layer's mutants")
     parser.add_argument("--mutants", required=True, help="the folder of tbk_torch_mutants")
     parser.add_argument("--only", action="append", default=[], help="a mutant or a clause")
+    parser.add_argument("--brief", action="store_true", help="the first mutant of each clause")
     parser.add_argument("--full", action="store_true", help="every test, until one notices")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--log", type=Path, default=Path(os.devnull), help="what children print")
@@ -76,6 +77,9 @@ class Killer:
             for clause in row.clauses.split()
             if not wanted or wanted & {row.name, clause}
         ]
+        if self.options.brief:
+            first = {clause: row.name for row, clause in reversed(pairs)}
+            pairs = [(row, clause) for row, clause in pairs if first[clause] == row.name]
         _import_ahead()
         memory.settle()
         if self.options.full:

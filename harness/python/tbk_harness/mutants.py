@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -93,6 +93,28 @@ def choose(everything: list[Mutant], frozen: bool) -> list[Mutant]:
     if not frozen:
         return [one for one in everything if one.kind != "frozen"]
     return [replace(one, kind="mutant") for one in everything if one.kind == "frozen"]
+
+
+def first_of_each(everything: Sequence[Mutant]) -> list[Mutant]:
+    """Returns the first mutant of each clause, the first pair of each clause and kind of fault, and
+    all anti-mutants and cheats."""
+    seen: set[tuple[str, str]] = set()
+    found = []
+    for one in everything:
+        defends = {(clause, one.fault) for clause in one.clauses}
+        if one.kind not in ("mutant", "pair") or not defends <= seen:
+            found.append(one)
+            seen |= defends
+    return found
+
+
+def next_of(
+    clauses: Iterable[str], everything: Sequence[Mutant], done: Collection[str]
+) -> list[Mutant]:
+    """Returns the next mutant of each of these clauses that is not among those done."""
+    left = [one for one in everything if one.kind == "mutant" and one.name not in done]
+    found = (next((one for one in left if clause in one.clauses), None) for clause in clauses)
+    return list(dict.fromkeys(one for one in found if one is not None))
 
 
 def named(

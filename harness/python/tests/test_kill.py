@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 
 import lxml.html
 import pytest
 from invoke import STAND_IN, Tbk
-from tbk_harness import kill, kill_fork, kill_torch
+from tbk_harness import kill
 from tbk_harness.kill import (
     Matrix,
     Row,
@@ -22,7 +20,15 @@ from tbk_harness.kill import (
     selection,
 )
 from tbk_harness.kill_document import document
-from tbk_harness.mutants import Mutant, MutantError, named, parse, parse_equivalents
+from tbk_harness.mutants import (
+    Mutant,
+    MutantError,
+    first_of_each,
+    named,
+    next_of,
+    parse,
+    parse_equivalents,
+)
 from tbk_reports.matrix import render_matrix_html, render_matrix_markdown
 
 TESTS = {"memory/a": "MEM-001", "memory/b": "MEM-002", "copy/c": "CPY-001"}
@@ -119,6 +125,18 @@ def test_who_meets_which_tests() -> None:
     assert selection(_mutant(), _matrix(full=True)) == ([], [])
     assert selection(_mutant(), _matrix(share=0)) == (["memory/a"], [])
     assert selection(_mutant("odd", "", "anti"), _matrix()) == ([], [])
+
+
+def test_one_mutant_of_each_clause_and_fault_is_the_first() -> None:
+    names = [f"{function}/{fault}/MEM-001" for fault in ("swallows", "answers_another")
+             for function in ("upload", "free")]  # fmt: skip
+    pairs = [_mutant(name, "MEM-001", "pair") for name in names]
+    others = [_mutant("b", "MEM-002"), _mutant("odd", "", "anti"), _mutant("c", "", "cheat")]
+    found = first_of_each([_mutant(), _mutant("again"), *pairs, *others])
+    assert found == [_mutant(), pairs[0], pairs[2], *others]
+    assert next_of(["MEM-001", "MEM-009"], [_mutant(), *pairs, _mutant("again")], {"m"}) == [
+        _mutant("again")
+    ]
 
 
 def test_legal_devices_share_the_tests() -> None:
@@ -266,6 +284,9 @@ def test_the_command_from_end_to_end(tbk: Tbk, tmp_path: Path) -> None:
     assert "1 of 1 mutants killed by a citing test" in ended.stdout, ended.stderr
     assert "1 anti-mutants, 1 cheats" in ended.stdout
     assert ended.returncode == 1  # the other must clauses have no mutant here
+    brief = tbk("kill-matrix", "--library", library, "--brief", TBK_MUTANTS=listing)
+    assert "one of each clause; 1 of" in brief.stdout
+    assert brief.returncode == 1
     part = tbk("kill-matrix", "--library", library, "--only", "MEM-001", TBK_MUTANTS=listing)
     assert part.returncode == 0, part.stdout
     found = json.loads((tmp_path / "tbk-kill-matrix" / "matrix.json").read_text())
@@ -280,110 +301,6 @@ def test_the_command_fails_for_each_reason(tbk: Tbk, tmp_path: Path, name: str) 
     ended = tbk("kill-matrix", "--library", library, "--only", name, TBK_MUTANTS=listing)
     assert ended.returncode == 1
     assert name in ended.stdout
-
-
-# ------------------------------------------------------------------------------- torch layer --
-
-
-def _told(**changes: object) -> dict[str, object]:
-    row = {"name": "m", "clauses": "MEM-501", "breaks": "it", "narrow": False,
-           "mechanism": "native", "tests": ""}  # fmt: skip
-    ran = [{"test": "torch_memory/a", "verdict": "fail", "seconds": 0.5}]
-    return {
-        "kind": "mutant",
-        "clause": "MEM-501",
-        "killed": True,
-        "row": row,
-        "ran": ran,
-        "runs": 1,
-        **changes,
-    }
-
-
-SOUND: dict[str, object] = {
-    "kind": "test",
-    "id": "torch_memory/a",
-    "clause": "MEM-501",
-    "verdict": "pass",
-}
-END: dict[str, object] = {"kind": "end"}
-
-
-def _filled(*rows: dict[str, object]) -> Matrix:
-    matrix = Matrix(tests={}, must=("MEM-501",))
-    matrix.wrong = tuple(kill_torch.fill(matrix, rows))
-    return matrix
-
-
-def test_a_killed_mutant_of_the_torch_layer_is_no_problem() -> None:
-    matrix = _filled(SOUND, _told(), END)
-    assert matrix.problems == []
-    assert matrix.tests == {"torch_memory/a": "MEM-501"}
-
-
-@pytest.mark.parametrize("verdict", ["pass", "not-shown", "trivial", "unsupported"])
-def test_a_survivor_of_the_torch_layer_is_a_problem(verdict: str) -> None:
-    ran = [{"test": "torch_memory/a", "verdict": verdict, "seconds": 0.5}]
-    matrix = _filled(SOUND, _told(ran=ran), END)
-    assert [row.mutant.name for row in matrix.survivors] == ["m"]
-    assert matrix.unproven == ["MEM-501"]
-    assert matrix.idle_tests == ["torch_memory/a"]
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        ((SOUND, _told()), "ended before"),
-        (({**SOUND, "verdict": "fail"}, _told(ran=[]), END), "the sound device fails"),
-        ((SOUND, _told(ran=[{"test": "t", "verdict": "error", "seen": "no such file",
-                             "seconds": 0.1}]), END), "no such file"),
-    ],
-)  # fmt: skip
-def test_what_keeps_torch_mutants_from_being_judged_is_told(
-    rows: tuple[dict[str, object], ...], said: str
-) -> None:
-    problems = _filled(*rows).problems
-    assert any(said in problem for problem in problems), problems
-
-
-def _crash() -> kill_fork.Result:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return {}
-
-
-def _hang() -> kill_fork.Result:
-    signal.pause()
-    return {}
-
-
-def _raise() -> kill_fork.Result:
-    raise ValueError("no such mutant")
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks beside threads
-@pytest.mark.parametrize(
-    ("job", "verdict", "said"),
-    [
-        (lambda: {"verdict": "pass", "seen": ""}, "pass", ""),
-        (_crash, "crash", f"signal {signal.SIGKILL.value}"),
-        (_hang, "hang", "does not end"),
-        (_raise, "error", "no such mutant"),
-        (lambda: os._exit(0), "crash", "an exit of its own"),
-    ],
-)
-def test_what_becomes_of_a_forked_job_is_told(
-    tmp_path: Path, job: kill_fork.Job, verdict: str, said: str
-) -> None:
-    results: list[kill_fork.Result] = []
-
-    def task() -> kill_fork.Task:
-        results.append((yield job, 1.0 if job is _hang else 60.0))
-
-    log = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT)
-    kill_fork.Forks(2, log).run(iter([task(), task()]))
-    os.close(log)
-    assert [result["verdict"] for result in results] == [verdict] * 2
-    assert said in results[0]["seen"]
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,8 @@ def _summary(document: Mapping[str, Any]) -> dict[str, int]:
     late = sum(bool(row["citing"]) and row["runs"] > 1 for row in document["rows"])
     if late:
         counted["killed at the second run"] = late
+    if document.get("brief"):
+        counted["mutants of each clause"] = 1
     pairs = [row for row in document["rows"] if row["kind"] == "pair"]
     if pairs:
         counted["faults of pairs"] = len(pairs)

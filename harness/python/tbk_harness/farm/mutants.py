@@ -65,7 +65,7 @@ def run_all(
         at = next(n for n, old in enumerate(matrix.rows) if old.mutant.name == row.mutant.name)
         matrix.rows[at] = replace(row, runs=2)
     order = {mutant.name: at for at, mutant in enumerate(mutants)}
-    matrix.rows.sort(key=lambda row: order[row.mutant.name])
+    matrix.rows.sort(key=lambda row: order.get(row.mutant.name, -1))
 
 
 def _round(
