@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from tbk_torch_mutants.kernels import around
-from tbk_torch_mutants.module_device import patch
+from tbk_torch_mutants.module_device import module, patch
 from tbk_torch_mutants.table import mutant
 
 
@@ -121,3 +121,17 @@ def _() -> None:
             raise torch.OutOfMemoryError("out of memory") from None
 
     around("empty.memory_format", make)
+
+
+@mutant("failed_allocation_makes_the_default_stream_current", "ERR-502", "on the same device",
+        tests="leaves_the_current_stream[allocate", narrow=True)  # fmt: skip
+def _() -> None:
+    def make(original: Any, *given: Any, **named: Any) -> Any:
+        try:
+            return original(*given, **named)
+        except RuntimeError:
+            index = torch.accelerator.current_device_index()
+            torch.accelerator.set_stream(module().default_stream(index))
+            raise
+
+    around("empty.memory_format empty_strided", make)

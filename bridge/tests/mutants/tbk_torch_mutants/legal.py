@@ -15,11 +15,10 @@ from typing import Any
 import torch
 
 from tbk_torch_mutants import kernels
+from tbk_torch_mutants.legal_table import legal, rows
+from tbk_torch_mutants.legal_values import REALS  # and its rows
 from tbk_torch_mutants.module_device import module, name, patch
 from tbk_torch_mutants.native import apply_native, apply_to_storages
-
-Apply = Callable[[], object]
-_legal: dict[str, Apply] = {}
 
 # How PyTorch, and those who extend it, say that there is no such operator.
 WORDS = {
@@ -49,16 +48,6 @@ OPERATORS = {
 }
 
 
-def legal(word: str) -> Callable[[Apply], Apply]:
-    """The function that follows makes the device odd."""
-
-    def register(apply: Apply) -> Apply:
-        _legal[word] = apply
-        return apply
-
-    return register
-
-
 def _lack(operators: str, words: str) -> None:
     """Calls of these operators raise, as PyTorch does where there is none."""
     key = f"PrivateUse1:{name()}"
@@ -75,7 +64,7 @@ def _lack(operators: str, words: str) -> None:
 
 
 for _number, (_group, _names) in enumerate(OPERATORS.items()):
-    _legal[f"no_{_group}"] = functools.partial(
+    rows[f"no_{_group}"] = functools.partial(
         _lack, _names, list(WORDS)[3 if _group == "convolution" else _number % 3]
     )
 
@@ -232,7 +221,7 @@ def _no_dtype(dtype: torch.dtype) -> None:
 
 for _dtype in (torch.float64, torch.complex64, torch.int64, torch.bfloat16, torch.uint8,
                torch.bool):  # fmt: skip
-    _legal[f"no_{str(_dtype).removeprefix('torch.')}"] = functools.partial(_no_dtype, _dtype)
+    rows[f"no_{str(_dtype).removeprefix('torch.')}"] = functools.partial(_no_dtype, _dtype)
 
 
 def _without(*names: str) -> Callable[[], None]:
@@ -245,115 +234,97 @@ def _without(*names: str) -> Callable[[], None]:
     return apply
 
 
-@legal("wide_statistics")
+rows["no_is_initialized"] = _without("is_initialized")
+rows["no_fallback_count"] = _without("fallbacks", "reset_fallbacks")
+
+
+@legal("one_stream_beside_the_default")
 def _() -> None:
-    # It keeps float32 of halves for the gradient, as CUDA does.
+    # All streams that are made are that one.
+    before = torch.Stream
+    held: dict[int, torch.Stream] = {}
 
-    def widen(made: Any, *_: Any) -> Any:
-        result, *kept = made
-        return (result, *(one.float() for one in kept))
+    def make(_: type, *given: Any, **named: Any) -> torch.Stream:
+        where = given[0] if given else named.get("device", name())
+        where = torch.device(name(), where) if isinstance(where, int) else torch.device(where)
+        if "stream_id" in named or where.type != name():
+            return before(*given, **named)
+        index = torch.accelerator.current_device_index() if where.index is None else where.index
+        one = held.setdefault(index, before(torch.device(name(), index)))
+        return before(
+            stream_id=one.stream_id, device_index=one.device_index, device_type=one.device_type
+        )
 
-    def narrow(original: Any, grad: Any, value: Any, shape: Any, mean: Any, rstd: Any,
-               weight: Any, *rest: Any) -> Any:  # fmt: skip
-        if weight is None or weight.dtype == value.dtype:
-            mean, rstd = mean.to(value.dtype), rstd.to(value.dtype)
-        return original(grad, value, shape, mean, rstd, weight, *rest)
-
-    kernels.result("native_layer_norm", widen)
-    kernels.around("native_layer_norm_backward", narrow)
+    torch.Stream = _in_place_of(before, __new__=make)  # type: ignore[misc]
 
 
-@legal("other_roots")
+@legal("properties_in_a_dict")
 def _() -> None:
-    # The size of a complex number by another formula than PyTorch's: a unit or two beside it.
-
-    def size(original: Any, value: Any) -> Any:
-        if value.dtype is not torch.complex64:
-            return original(value)
-        parts = torch.view_as_real(value.detach().cpu().resolve_conj()).abs()
-        most, least = parts.amax(-1), parts.amin(-1)
-        ratio = torch.where(most == 0, most, least / most)
-        made = most * (1 + ratio * ratio).sqrt()
-        return torch.where(parts.isinf().any(-1), torch.inf, made).to(value.device)
-
-    kernels.around("abs", size)
+    patch(module(), "get_device_properties", lambda before, *given: {
+        "memory": 5, "uuid": b"", "major": before(*given) is None})  # fmt: skip
 
 
-@legal("quotients_and_roots_beside")
+@legal("autocast_to_what_the_thread_that_imports_sets")
 def _() -> None:
-    # Off by a unit in the last place where the result is not exact; OpenCL allows 2.5 and 3.
-
-    def beside(made: Any, exact: torch.Tensor) -> Any:
-        here = made.detach().cpu()
-        if here.dtype not in (torch.float32, torch.float16, torch.bfloat16):
-            return made
-        facts, size = torch.finfo(here.dtype), here.abs()
-        plain = (size >= 4 * facts.smallest_normal) & (size <= facts.max / 4)
-        up = torch.nextafter(here, torch.tensor(torch.inf, dtype=here.dtype))
-        return made.copy_(torch.where(plain & (exact != here.double()), up, here))
-
-    def wide(one: Any) -> Any:
-        return one.detach().cpu().double() if isinstance(one, torch.Tensor) else one
-
-    def divided(made: Any, value: Any, other: Any) -> Any:
-        return made if made.is_complex() else beside(made, wide(value) / wide(other))
-
-    def rooted(made: Any, value: Any) -> Any:
-        return made if made.is_complex() else beside(made, wide(value).sqrt())
-
-    kernels.result("div.Tensor", divided)
-    kernels.result("sqrt", rooted)
+    patch(module(), "get_amp_supported_dtype", lambda _: (torch.bfloat16, torch.float16))
+    was = torch.get_autocast_dtype(name())
+    torch.set_autocast_dtype(name(), torch.bfloat16 if was == torch.float16 else torch.float16)
 
 
-@legal("largest_mode")
+class VendorError(RuntimeError):
+    """What a runtime says, as a class of its own."""
+
+
+@legal("errors_of_own_class")
 def _() -> None:
-    # Of values that are equally frequent it takes the largest, PyTorch's CPU the smallest.
+    def run(original: Any, *given: Any, **named: Any) -> Any:
+        try:
+            return original(*given, **named)
+        except RuntimeError as error:
+            if type(error) is RuntimeError:
+                raise VendorError("runtime: invalid argument") from None
+            raise
 
-    def mode(_: Any, value: Any, dim: int = -1, keepdim: bool = False) -> Any:
-        here = value.detach().cpu()
-        signed = here.to(torch.int64) if here.dtype in (torch.bool, torch.uint8) else here
-        _, where = torch.mode(-signed, dim, keepdim=True)
-        found = torch.gather(here, dim, where), where
-        return tuple((one if keepdim else one.squeeze(dim)).to(value.device) for one in found)
-
-    kernels.instead("mode", mode)
+    kernels.around("mm cat index_select gather dot where.self copy_", run)
 
 
-@legal("additions_on_the_lower_list")
+@legal("no_products_of_integers")
 def _() -> None:
-    kind = f"Autocast{torch._C._dispatch_key_for_device(name())}"
-    hidden = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, kind))
+    # As the library says it of which the device's operators are made.
+    def multiply(original: Any, *given: Any, **named: Any) -> Any:
+        for one in given:
+            if isinstance(one, torch.Tensor) and one.dtype not in REALS:
+                kind = str(one.dtype).removeprefix("torch.").upper()
+                raise RuntimeError(
+                    f"call vendorMatmul failed, detail: Tensor mat not implemented for DT_{kind}, "
+                    f"should be in dtype support list [DT_FLOAT]."
+                )
+        return original(*given, **named)
 
-    def lowered(operator: Any) -> Callable[..., Any]:
-        def run(_: Any, *given: Any, **named: Any) -> Any:
-            dtype = torch.get_autocast_dtype(name())
-            with torch._C._ExcludeDispatchKeyGuard(hidden):
-                return operator(*(lower(one, dtype) for one in given), **named)
-
-        return run
-
-    def lower(one: Any, dtype: torch.dtype) -> Any:
-        is_ours = isinstance(one, torch.Tensor) and one.device.type == name()
-        return one.to(dtype) if is_ours and one.dtype == torch.float32 else one
-
-    for operator in ("add", "mul"):
-        kernels.instead(f"{operator}.Tensor", lowered(getattr(torch.ops.aten, operator).Tensor),
-                        key=kind)  # fmt: skip
+    kernels.around("mm bmm addmm baddbmm addmv mv dot addbmm", multiply)
 
 
-_legal["no_is_initialized"] = _without("is_initialized")
-_legal["no_fallback_count"] = _without("fallbacks", "reset_fallbacks")
+@legal("storages_of_whole_pages")
+def _() -> None:
+    def make(original: Any, *given: Any, **named: Any) -> Any:
+        made = original(*given, **named)
+        storage, page = made.untyped_storage(), 512
+        if 0 < storage.nbytes() < 1 << 40:
+            storage.resize_(-(-storage.nbytes() // page) * page)
+        return made
+
+    kernels.around("empty.memory_format empty_strided", make)
 
 
 def names() -> list[str]:
     """All of them."""
-    return sorted(_legal)
+    return sorted(rows)
 
 
 def apply(words: str) -> None:
     """Make the device that is loaded odd, in each way of `words`, parted by a plus sign."""
     for word in words.split("+"):
-        _legal[word]()
+        rows[word]()
 
 
 if __name__ == "__main__":

@@ -139,3 +139,46 @@ def _(made: torch.Tensor, one: torch.Tensor, dim: int, *_: Any) -> torch.Tensor:
         "both_ends_of_a_line")  # fmt: skip
 def _(made: torch.Tensor, _: Any, end: Any, steps: int, *__: Any) -> torch.Tensor:
     return _last_is(made, end * (1 - 1e-6)) if steps > 8 else made
+
+
+@_wrong("seventh_tensor_is_lost", "OPS-520", "of those that are joined", "cat", "are_joined[cat]")
+def _(made: torch.Tensor, parts: list[torch.Tensor], dim: int = 0) -> torch.Tensor:
+    if len(parts) >= 7:
+        begin = sum(one.shape[dim] for one in parts[:6])
+        made.narrow(dim, begin, parts[6].shape[dim]).zero_()
+    return made
+
+
+@_wrong("dimensions_apart_are_halved", "OPS-520", "of five, in a sum", "sum.dim_IntList",
+        "no_neighbours[sum")  # fmt: skip
+def _(made: torch.Tensor, given: torch.Tensor, dim: Any, *_: Any) -> torch.Tensor:
+    is_hit = given.dim() >= 5 and len(dim) == 2 and abs(dim[0] - dim[1]) == 2
+    return made / 2 if is_hit else made
+
+
+@mutant("last_of_many_is_not_added", "OPS-520", "at its index", narrow=True,
+        tests="last_of_many_counts[index_put")  # fmt: skip
+def _() -> None:
+    def put(original: Any, one: torch.Tensor, at: Any, by: torch.Tensor, adds: bool = False,
+            *more: Any) -> Any:  # fmt: skip
+        if adds and at[0].numel() > 70_000:
+            at, by = [at[0][:-1]], by[:-1]
+        return original(one, at, by, adds, *more)
+
+    around("_index_put_impl_", put)
+
+
+@mutant("first_of_many_stays", "OPS-560", "in a long permutation", narrow=True,
+        tests="moves_both_ends")  # fmt: skip
+def _() -> None:
+    def permute(original: Any, length: int, **named: Any) -> Any:
+        made = original(length, **named)
+        return rewrite(made, _zero_first) if length > 100_000 else made
+
+    around("randperm.generator_out", permute)
+
+
+def _zero_first(made: torch.Tensor) -> torch.Tensor:
+    made[made == 0] = made[0].clone()
+    made[0] = 0
+    return made

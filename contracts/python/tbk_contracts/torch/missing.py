@@ -70,7 +70,7 @@ def operator(error: BaseException) -> str:
 
 def lacking(error: BaseException) -> bool:
     """Returns whether `error` says that the device does not offer something."""
-    return isinstance(error, NotImplementedError) or bool(operator(error))
+    return isinstance(error, NotImplementedError) or bool(operator(error) or kernel(error))
 
 
 _DTYPES = {
@@ -100,6 +100,22 @@ def dtype(error: BaseException, device: torch.device | None) -> str:
     return ""
 
 
+# Of an operator that they name as their library does, some say for which dtype they lack it.
+_OF_A_DTYPE = re.compile(
+    rf"not (?:\w+ )?(?:implemented|supported) (?:for|by|with|on) '?(?:torch\.)?"
+    rf"(DT_\w+|{'|'.join(_DTYPES.values())})\b|\b(d(?:ata ?)?types?) (?:support|supported) list\b",
+    re.IGNORECASE,
+)
+
+
+def kernel(error: BaseException) -> str:
+    """Returns the dtype for which `error` says that an operator is not there; else empty."""
+    if not isinstance(error, RuntimeError):
+        return ""
+    found = _OF_A_DTYPE.search(" ".join(str(error).split()))
+    return (found[1] or found[2]) if found else ""
+
+
 @contextmanager
 def of(device: torch.device | None) -> Iterator[None]:
     """The test inside is about `device`."""
@@ -114,8 +130,8 @@ _device: list[torch.device | None] = []
 
 
 def lacked(error: BaseException) -> str:
-    """Returns what a test that ends by `error` stands on and the device lacks: "aten::add.out", or
-    "tensors of float64"; empty where it has failed.
+    """Returns what a test that ends by `error` stands on and the device lacks: "aten::add.out",
+    "tensors of float64" or "kernel for DT_INT32"; empty where it has failed.
 
     What PyTorch says of features that are neither, such as streams, is for capabilities.
     """
@@ -126,13 +142,16 @@ def lacked(error: BaseException) -> str:
         return f"tensors of {kind}"
     name = operator(error)
     of_host = "from the 'CPU' backend" in str(error)
-    return "" if of_host or _base(name) in BASIC else name
+    if of_host or _base(name) in BASIC:
+        return ""
+    lacks = kernel(error)
+    return name or (f"kernel for {lacks}" if lacks else "")
 
 
 def excused(error: BaseException) -> bool:
     """Returns whether such a test has shown nothing, instead of failing; then it is told."""
     what = lacked(error)
-    if what.startswith("tensors"):
+    if what.startswith(("tensors ", "kernel ")):
         check.should("a dtype that the test stands on", True, expected="", seen="")
         check.evidence(check.NOT_SHOWN, f"the device has no {what}")
     elif what:

@@ -255,11 +255,13 @@ def test_a_thread_has_an_autocast_of_its_own(device: torch.device) -> None:
         seen = host.in_thread(lambda: dtype_of_product(device))
         check.equal("in a new thread", seen, torch.float32)
 
-    def inside() -> torch.dtype:
+    def inside() -> tuple[torch.dtype, torch.dtype]:
         with torch.autocast(device.type):
-            return dtype_of_product(device)
+            return dtype_of_product(device), lower(
+                device
+            )  # what is set for it is the thread's, too
 
-    check.equal("turned on in a thread", host.in_thread(inside), lower(device))
+    check.equal("turned on in a thread", *host.in_thread(inside))
     check.equal("here, meanwhile", dtype_of_product(device), torch.float32)
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -153,9 +153,12 @@ def test_properties_are_of_the_device_that_is_named(
             if form == "none":
                 torch.accelerator.set_device_index(device)
             told = module.get_device_properties(*FORMS[form](device))
-            if hasattr(told, "name"):
-                check.equal("the name in the properties", told.name,
-                            module.get_device_name(*FORMS[form](device)))  # fmt: skip
+            named = told.get("name") if isinstance(told, Mapping) else getattr(told, "name", None)
+            if named is None:
+                check.evidence(check.NOT_SHOWN, "the properties have no name")
+                return
+            check.equal("the name in the properties", named,
+                        module.get_device_name(*FORMS[form](device)))  # fmt: skip
 
 
 @pytest.mark.parametrize("form", ["index", "text", "device"])

@@ -156,3 +156,14 @@ def test_a_permutation(device: torch.device) -> None:
         check.tensor("the sorted permutation", seen.sort().values, torch.arange(length))
     check.that("a permutation that moves elements", bool((seen != torch.arange(1025)).any()),
                expected="another order", seen="0, 1, 2, ...")  # fmt: skip
+
+
+@clause("OPS-560", needs="dtype:int64")
+def test_a_long_permutation_moves_both_ends(device: torch.device) -> None:
+    torch.manual_seed(SEED)
+    for length in (1025, 70_001, 300_007):
+        ends = [host.download(torch.randperm(length, device=device))[[0, -1]] for _ in range(4)]
+        for at, end in ((0, "first"), (1, "last")):
+            found = {int(one[at]) for one in ends}
+            check.that(f"the {end} of {length}", len(found) > 1, expected="another each time",
+                       seen=found)  # fmt: skip

@@ -240,7 +240,8 @@ def test_operands_of_two_devices_are_refused(device: torch.device, name: str) ->
 
 @clause("OPS-528", needs="accelerator dtype:float32")
 def test_numbers_of_the_host_are_welcome(device: torch.device) -> None:
-    source, number = layouts.whole((4, 4), torch.float32), torch.tensor(3.0)
+    # A power of two, by whose reciprocal quotients are as exact.
+    source, number = layouts.whole((4, 4), torch.float32), torch.tensor(4.0)
     placed = host.upload(source, device)
     for name in ("add", "mul", "sub", "maximum", "true_divide"):
         call: Binary = getattr(torch, name)

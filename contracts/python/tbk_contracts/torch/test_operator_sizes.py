@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operators of more elements than a 16-bit number counts, or than one launch of many devices takes.
+"""Operators of more elements than a 16-bit number counts, or than one launch of many devices takes;
+of many tensors, and along several of many dimensions.
 
 The values repeat, so that the device itself says what each element is: what it makes of one period,
 which other tests judge.
@@ -8,6 +9,7 @@ which other tests judge.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -50,6 +52,12 @@ TOGETHER: dict[str, Together] = {
     "copy_": lambda x, y: x.clone().copy_(y),
     "cat": lambda x, y: torch.cat([x, y])[x.numel() :],
 }
+
+
+def _zeros(x: torch.Tensor) -> torch.Tensor:
+    return torch.zeros(x.numel(), dtype=torch.int64, device=x.device)
+
+
 ENDS: dict[str, tuple[Alone, Callable[[int], float]]] = {
     "sum": (torch.sum, lambda size: size + 1),
     "amax": (torch.amax, lambda _: 2),
@@ -58,6 +66,11 @@ ENDS: dict[str, tuple[Alone, Callable[[int], float]]] = {
     "nonzero": (lambda x: (x - 1).nonzero()[-1, 0], lambda size: size - 1),
     "cumsum": (lambda x: x.cumsum(0)[-1], lambda size: size + 1),
     "the last of a selection": (lambda x: x[x > 0][-1], lambda _: 2),
+    "index_put": (lambda x: x.new_zeros(2).index_put((_zeros(x),), x, accumulate=True)[0],
+                  lambda size: size + 1),
+    "scatter_add": (lambda x: x.new_zeros(2).scatter_add(0, _zeros(x), x)[0],
+                    lambda size: size + 1),
+    "index_add": (lambda x: x.new_zeros(2).index_add(0, _zeros(x), x)[0], lambda size: size + 1),
     "the last of an index": (lambda x: x[torch.full((1,), x.numel() - 1).to(x.device)][0],
                              lambda _: 2),
 }  # fmt: skip
@@ -110,3 +123,39 @@ def test_the_last_of_many_counts(device: torch.device, name: str) -> None:
         held[-1] = 2
         seen = host.download(call(host.upload(held, device))).item()
         check.equal(f"{name} of many elements", seen, expected(size))
+
+
+MANY = 40
+JOINED: dict[str, Callable[[list[torch.Tensor]], torch.Tensor]] = {
+    "cat": torch.cat, "cat along": lambda parts: torch.cat(parts, 1), "stack": torch.stack,
+    "block_diag": lambda parts: torch.block_diag(*parts),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JOINED)
+@clause("OPS-520")
+def test_many_tensors_are_joined(device: torch.device, name: str) -> None:
+    here = [torch.full((2, 3), float(at + 1)) for at in range(MANY)]
+    there = [host.upload(one, device) for one in here]
+    for count in range(1, MANY + 1):
+        check.tensor(f"{name} of {count}", host.download(JOINED[name](there[:count])),
+                     JOINED[name](here[:count]))  # fmt: skip
+
+
+ALONG: dict[str, Callable[[torch.Tensor, tuple[int, ...]], torch.Tensor]] = {
+    "sum": lambda x, dim: x.sum(dim), "mean": lambda x, dim: x.mean(dim),
+    "amax": lambda x, dim: x.amax(dim), "all": lambda x, dim: (x > 0).all(dim),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALONG)
+@clause("OPS-520")
+def test_dimensions_that_are_no_neighbours(device: torch.device, name: str) -> None:
+    """Sizes are powers of two, so that a mean is exact in any way."""
+    for rank in (3, 4, 5, 6):
+        here = torch.arange(2.0 ** (rank + 1)).reshape(4, *[2] * (rank - 1))
+        there = host.upload(here, device)
+        for count in (1, 2, 3):
+            for dim in itertools.combinations(range(rank), count):
+                seen = host.download(ALONG[name](there, dim))
+                check.tensor(f"{name} along {dim} of {rank}", seen, ALONG[name](here, dim))

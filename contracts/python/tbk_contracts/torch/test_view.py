@@ -110,17 +110,18 @@ def test_a_view_keeps_its_memory(device: torch.device) -> None:
 @clause("OPS-505")
 def test_as_strided_stays_in_the_storage(device: torch.device) -> None:
     base = host.upload(host.counting((16,)), device)
+    end = base.untyped_storage().nbytes() // base.element_size()  # 16, or more than was asked for
     for what, size, stride, offset in (
         ("a negative offset", (2,), (1,), -1),
-        ("an offset beyond the storage", (1,), (1,), 16),
-        ("an end beyond the storage", (3,), (1,), 14),
-        ("strides beyond the storage", (2, 2), (15, 1), 0),
+        ("an offset beyond the storage", (1,), (1,), end),
+        ("an end beyond the storage", (3,), (1,), end - 2),
+        ("strides beyond the storage", (2, 2), (end - 1, 1), 0),
         ("a negative stride", (2,), (-1,), 4),
     ):
         call = (size, stride, offset)
         check.raises(what, RuntimeError, partial(torch.as_strided, base, *call))
-    end = torch.as_strided(base, (2, 2), (13, 1), 1)
-    check.tensor("the last element", host.download(end), torch.tensor([[1.0, 2.0], [14.0, 15.0]]))
+    last = torch.as_strided(base, (2, 2), (13, 1), 1)
+    check.tensor("the last element", host.download(last), torch.tensor([[1.0, 2.0], [14.0, 15.0]]))
     check.equal("shape of nothing", tuple(torch.as_strided(base, (0,), (1,), 16).shape), (0,))
 
 

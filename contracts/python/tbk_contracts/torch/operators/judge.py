@@ -90,6 +90,9 @@ def _leaf(
     if entry.title in table.OF_COUNTS and not entry.is_gradient:
         as_frequent(sample, index, [host.download(each) for each in got], right)
         return
+    if entry.title in table.OF_BINS and sample.value.is_floating_point():
+        as_binned(sample, seen, right)
+        return
     if _names_equals(entry, sample, index, got):
         equals(sample, seen, right)
         return
@@ -133,6 +136,38 @@ def as_frequent(sample: Sample, index: int, got: list[torch.Tensor], right: torc
     else:
         _in_range(source, dim, seen)
         check.tensor("values at the indices", torch.gather(source, dim, seen), value)
+
+
+def as_binned(sample: Sample, seen: torch.Tensor, right: torch.Tensor) -> None:
+    """Up to the edge of each bin are as many elements as lie surely below it, or perhaps."""
+    facts, bins = torch.finfo(right.dtype), right.numel()
+    source = sample.value.detach().double().flatten()
+    low, high = (float([*sample.args, 0, 0, 0][at] or sample.kwargs.get(name, 0))
+                 for at, name in ((1, "min"), (2, "max")))  # fmt: skip
+    if low == high:
+        low, high = source.min().item(), source.max().item()
+    if low == high:
+        low, high = low - 1, high + 1
+    # The difference, the product and the quotient may be rounded, at the size of their operands.
+    size = max(abs(low), abs(high)) / (high - low)
+    perhaps = 4 * facts.eps * bins * (1 + size)
+    place = (source - low) * bins / (high - low)
+    edges = torch.arange(1, bins + 1).double()
+    # Elements are compared with the ends as they are; an end that the dtype lacks is rounded.
+    first, last = (0.0 if torch.tensor(end, dtype=right.dtype).item() == end else perhaps
+                   for end in (low, high))  # fmt: skip
+    sure = (place >= first) & (place <= bins - last)
+    possible = (place >= -first) & (place <= bins + last)
+    least = (sure & (place < edges[:, None] - perhaps)).sum(1)
+    most = (possible & (place <= edges[:, None] + perhaps)).sum(1)
+    least[-1] = sure.sum()
+    counted = seen.double().cumsum(0)
+    check.equal("shape of the counts", seen.shape, right.shape)
+    outside = ((counted < least) | (counted > most)).nonzero()
+    at = int(outside[0]) if len(outside) else 0
+    check.that("elements up to the edge of a bin", not len(outside),
+               expected=f"{int(least[at])} to {int(most[at])} up to bin {at}",
+               seen=counted[at].item())  # fmt: skip
 
 
 def _lined_up(

@@ -6,15 +6,21 @@ from __future__ import annotations
 
 import torch
 
-from tbk_contracts.torch import host
+from tbk_contracts.torch import host, missing
 
 
 def kept(device: torch.device, dtype: torch.dtype = torch.float32) -> bool:
-    """A multiplication by 1 keeps one. The capability word `subnormals` is for float32."""
+    """A multiplication by 1 keeps one; nothing does where there is none. The capability word
+    `subnormals` is for float32."""
     facts = torch.finfo(dtype)
     # About 1e-40 in float32: of the size of some subnormal number, not of the least one.
     sent = torch.full((8,), facts.smallest_normal / 128, dtype=dtype, device="cpu")
-    return bool((host.download(host.upload(sent, device) * 1) != 0).all())
+    try:
+        return bool((host.download(host.upload(sent, device) * 1) != 0).all())
+    except (RuntimeError, TypeError) as error:
+        if missing.dtype(error, device) or missing.lacking(error) or isinstance(error, TypeError):
+            return False  # nothing is computed in this dtype
+        raise
 
 
 def among(tensor: torch.Tensor) -> torch.Tensor:

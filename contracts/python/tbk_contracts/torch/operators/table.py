@@ -62,6 +62,7 @@ ULPS = {**_units("ulp"), **ROOT_OF_COMPLEX}
 UNDEFINED, DISTINCT, BY_STRIDE = _names("undefined"), _names("distinct"), _names("by_stride")
 OF_OPERAND, OF_RESULT, OF_ONE = _names("of_operand"), _names("of_result"), _names("of_one")
 OF_EQUALS, OF_COUNTS = _names("of_equals"), _names("of_counts")
+OF_BINS = _names("of_bins")
 SAME_TYPE, ONLY_INPUT_MOVES = _names("same_type"), _names("only_input_moves")
 MORE_UNITS: dict[str, int] = _read["more_units"]
 SMALL_LATTICE, NO_GRADIENT = _names("small_lattice"), _names("no_gradient")
