@@ -264,6 +264,11 @@ def _() -> None:
         "memory": 5, "uuid": b"", "major": before(*given) is None})  # fmt: skip
 
 
+@legal("no_bfloat16_by_its_own_word")
+def _() -> None:
+    module().is_bf16_supported = lambda *_: False
+
+
 @legal("autocast_to_what_the_thread_that_imports_sets")
 def _() -> None:
     patch(module(), "get_amp_supported_dtype", lambda _: (torch.bfloat16, torch.float16))
