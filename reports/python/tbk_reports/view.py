@@ -232,8 +232,8 @@ class View:
             ("not-shown", "could not show anything on this device"),
             ("left-out", "were left out by the budget"),
         ):
-            if self.counts.get(name):
-                words.append(f"{self.counts[name]:,} {what}.")
+            if count := self.counts.get(name):
+                words.append(f"{count:,} {what.replace('were ', 'was ') if count == 1 else what}.")
         end = "Nothing fails in what was run." if self.extent.partial else "Nothing to fix."
         return " ".join(words if self.warnings else [*words, end])
 

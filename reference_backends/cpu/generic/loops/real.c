@@ -82,8 +82,11 @@ static inline double lgamma_double(double a) {
  * same. */
 #define LOOP1_EXP(name, T, R, expression)                            \
   static void name(void* out, const void* const* in, size_t count) { \
-    T *r = out, made[CPU_LANE_STEP], as[CPU_LANE_STEP];              \
-    const T* x = in[0];                                              \
+    typedef T takes_t;                                               \
+    typedef R gives_t;                                               \
+    gives_t *r = out, made[CPU_LANE_STEP];                           \
+    const takes_t* x = in[0];                                        \
+    takes_t as[CPU_LANE_STEP];                                       \
     for (size_t i = 0; i < count; i += CPU_LANE_STEP) {              \
       int are_usual = 1;                                             \
       lanes_read(as, x + i, sizeof as, CPU_VECTOR_BYTES);            \
@@ -92,8 +95,8 @@ static inline double lgamma_double(double a) {
       for (int k = 0; are_usual && k < CPU_LANE_STEP; k++)           \
         made[k] = float32_exp_usual(as[k]);                          \
       for (int k = 0; !are_usual && k < CPU_LANE_STEP; k++) {        \
-        const T a = as[k];                                           \
-        made[k] = expression;                                        \
+        const takes_t a = as[k];                                     \
+        made[k] = (gives_t)(expression);                             \
       }                                                              \
       lanes_write(r + i, made, sizeof made, CPU_VECTOR_BYTES);       \
     }                                                                \
