@@ -134,7 +134,8 @@ def _() -> None:
         here, kind = value.detach().cpu(), dtype or value.dtype
         if kind not in REALS:
             return here.mean(dim, keepdim, dtype=dtype).to(value.device)
-        along = [dim] if isinstance(dim, int) else list(dim or range(here.dim()))
+        asked = [dim] if isinstance(dim, int) else list(dim or range(here.dim()))
+        along = asked if here.dim() else []
         count = torch.tensor([here.shape[one] for one in along]).prod()
         factor = _reciprocal(count, kind)
         total = here.to(factor.dtype).sum(along, keepdim) if along else here.to(factor.dtype)
