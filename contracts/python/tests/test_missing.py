@@ -21,6 +21,7 @@ FAULTS = (
     "call vendorMatmul failed: invalid argument",
     "mat1 and mat2 must have the same dtype, but got Int and Float",
     "backward is not supported for this stream",
+    "attention is not supported for long sequences",
 )
 
 

@@ -178,7 +178,7 @@ def kill_command(
                 _kill_on_farm(
                     target, matrix, chosen, words, place, output_dir, lambda: progress.advance(task)
                 )
-            # What is refused while loading is noticed by no test.
+            # A mutant that is refused while loading is noticed by no test: the next one is run.
             done = {row.mutant.name for row in matrix.rows}
             chosen = mutants.next_of(matrix.unproven, everything, done) if brief else []
     _finish(matrix, output_dir, time.monotonic() - started)

@@ -103,8 +103,8 @@ def dtype(error: BaseException, device: torch.device | None) -> str:
 # Of an operator that they name as their library does, some say for which dtype they lack it.
 _OF_A_DTYPE = re.compile(
     rf"not (?:\w+ )?(?:implemented|supported) (?:for|by|with|on) '?(?:torch\.)?"
-    rf"(DT_\w+|{'|'.join(_DTYPES.values())})\b|\b(d(?:ata ?)?types?) (?:support|supported) list\b",
-    re.IGNORECASE,
+    rf"(DT_\w+|{'|'.join(_DTYPES.values())})\b"
+    r"|\b([dD](?:ata ?)?types?) (?:support|supported) list\b"
 )
 
 
