@@ -11,6 +11,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1
 # Steps share the cores. Threads of OpenMP's that wait for work by spinning take them from each other:
 # four tenths of what the bridge's tests take.
 export OMP_WAIT_POLICY=passive
+# Thousands of processes of Python start here: each would compile the same modules again.
+unset PYTHONDONTWRITEBYTECODE
 cd "$ROOT"
 
 say() { printf '\n== %s\n' "$*"; }

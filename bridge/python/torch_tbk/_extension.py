@@ -9,6 +9,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -40,18 +41,9 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2])
 
 
-def _check_release() -> str:
-    """Returns the version of PyTorch here; ImportError where no compiled part can be for it."""
-    import torch  # noqa: PLC0415  # importing this package imports no PyTorch
-
-    here = str(torch.__version__)
-    if _release(here) < _release(_MINIMUM):
-        raise ImportError(f"torch_tbk needs torch {_MINIMUM} or later; this is torch {here}")
-    return here
-
-
 def _check(folder: Path, here: str) -> None:
-    """Raises where loading would end in an undefined symbol, or worse."""
+    """Raises where loading would end in an undefined symbol, or worse. `here`: the version of
+    PyTorch."""
     try:
         built = json.loads((folder / "_build_info.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -67,11 +59,11 @@ def _check(folder: Path, here: str) -> None:
         raise ImportError(f"torch_tbk was built for Python {built['python']}; this is {python}")
 
 
-@functools.cache
-def extension() -> ModuleType:
-    """Returns the compiled part. ImportError, in one line, where it is missing or for another
-    PyTorch."""
-    here = _check_release()
+def _fitting(here: str) -> Path:
+    """Returns the compiled part for this version of PyTorch. ImportError, in one line, where it is
+    missing or for another one."""
+    if _release(here) < _release(_MINIMUM):
+        raise ImportError(f"torch_tbk needs torch {_MINIMUM} or later; this is torch {here}")
     folders = _folders()
     folder = next((folder for folder in folders if (folder / _FILE).is_file()), None)
     if folder is None:
@@ -81,7 +73,41 @@ def extension() -> ModuleType:
             f"build it: pip install --no-build-isolation ."
         )
     _check(folder, here)
-    path = str(folder / _FILE)
+    return folder / _FILE
+
+
+def _installed() -> str:
+    """Returns the version in PyTorch's files; empty where these do not say it."""
+    found = importlib.util.find_spec("torch")
+    if found is None or found.origin is None:
+        return ""
+    try:
+        text = Path(found.origin).with_name("version.py").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+    said = re.search(r"^__version__ = ['\"](\d+\.\d+[^'\"]*)['\"]", text, re.MULTILINE)
+    return said[1] if said else ""
+
+
+def problem() -> str:
+    """Returns why the compiled part cannot be loaded, as far as files tell; empty where nothing
+    speaks against it. PyTorch, whose import takes seconds, is not imported, and may say more."""
+    here = _installed()
+    if here:
+        try:
+            _fitting(here)
+        except ImportError as error:
+            return str(error)
+    return ""
+
+
+@functools.cache
+def extension() -> ModuleType:
+    """Returns the compiled part. ImportError, in one line, where it is missing or for another
+    PyTorch."""
+    import torch  # noqa: PLC0415  # importing this package imports no PyTorch
+
+    path = str(_fitting(str(torch.__version__)))
     loader = importlib.machinery.ExtensionFileLoader(_NAME, path)
     spec = importlib.machinery.ModuleSpec(_NAME, loader, origin=path)
     spec.has_location = True

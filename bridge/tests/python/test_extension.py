@@ -30,6 +30,13 @@ except ImportError as error:
     print(error)
 """
 
+PROBLEM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from torch_tbk._extension import problem
+print(problem())
+"""
+
 
 @pytest.fixture
 def build(tmp_path: Path) -> Path:
@@ -62,6 +69,29 @@ def test_another_torch_is_one_line(
     said = child(LOAD, here, TBK_BUILD=str(build))
     assert said.startswith(f"torch_tbk {says}")
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("here", "says"),
+    [
+        ("2.10.1", "needs torch 2.11"),
+        ("2.11.0", "was built for torch 2.13.0"),
+        ("2.13.0", ""),
+        ("", ""),
+    ],
+)
+def test_files_tell_it_without_pytorch(
+    child: Child, build: Path, tmp_path: Path, here: str, says: str
+) -> None:
+    built_for(build, "2.13.0")
+    package = tmp_path / "torch"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise OSError('imported')\n")
+    if here:
+        (package / "version.py").write_text(f"__version__ = '{here}'\ncuda = None\n")
+    said = child(PROBLEM, str(tmp_path), TBK_BUILD=str(build))
+    assert says in said
+    assert bool(said.strip()) == bool(says)
 
 
 def test_one_release_has_many_builds(child: Child, build: Path) -> None:

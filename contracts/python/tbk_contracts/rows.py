@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -68,10 +69,13 @@ def load_rows(root: Path) -> list[Row]:
 
 
 @cache
-def _packaged() -> tuple[Row, ...]:
-    return tuple(load_rows(contracts_root()))
+def _packaged() -> Mapping[str, list[Row]]:
+    by_clause: dict[str, list[Row]] = {}
+    for row in load_rows(contracts_root()):
+        by_clause.setdefault(row.clause, []).append(row)
+    return by_clause
 
 
 def tests_of(clause_id: str) -> list[Row]:
     """Returns the tests that cite this clause."""
-    return [row for row in _packaged() if row.clause == clause_id]
+    return list(_packaged().get(clause_id, ()))

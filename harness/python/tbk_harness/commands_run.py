@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_SUITE_ERROR, EXIT_USAGE
+from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_SUITE_ERROR, EXIT_USAGE, read_results
 
 from tbk_harness import child, outcome, progress
 from tbk_harness.command_line import HOW, LIBRARY, WHAT, Choice, Command, option
@@ -26,22 +26,28 @@ from tbk_harness.options import (
     runner_options,
     verdict_options,
 )
-from tbk_harness.progress_row import IMPORTING
 
 if TYPE_CHECKING:
     from tbk_harness.litmus_layer import Plan
     from tbk_harness.session import Session
 
 IMPORT_S = 300
+NOT_RUN = "the torch layer was not run: "
+NEVER_BEGAN = (EXIT_BAD_LIBRARY, EXIT_SUITE_ERROR)
 _LOADS = "from torch_tbk._extension import extension; extension()"
 
 
 def no_torch_layer() -> str:
-    """Returns why a library cannot be judged as PyTorch sees it, in a few words; empty where it
-    can."""
+    """Returns why a library cannot be judged as PyTorch sees it, in a few words, as far as files
+    tell it: PyTorch, whose import takes seconds, is not imported. Empty where nothing is known."""
     for name in ("torch", "torch_tbk"):
         if importlib.util.find_spec(name) is None:
             return f"{name} is not installed for {sys.executable}"
+    return str(importlib.import_module("torch_tbk._extension").problem())
+
+
+def _not_importable() -> str:
+    """Returns why PyTorch or the bridge cannot be imported; empty where both can."""
     try:
         ended = subprocess.run(
             [sys.executable, "-c", _LOADS], capture_output=True, text=True, errors="replace",
@@ -128,7 +134,7 @@ def run_command(
     if place is not None:
         watch.need(place)
     session = Session(asked, display)
-    chosen, why_not = _layers(layer, display)
+    chosen, why_not = _layers(layer)
     if "torch" in chosen and place is None:
         _known_parameters(library, options)
     if why_not:
@@ -139,6 +145,7 @@ def run_command(
         _run_on_farm(session, place, library, chosen, options, order)
     else:
         _run(session, library, chosen, options, order)
+    _drop_torch(session, layer)
     session.end(library)
 
 
@@ -245,17 +252,32 @@ def _run(
         session.run_torch(Subject(library=library), {**mine, "only": words["torch"]})
 
 
-def _layers(layer: str | None, display: progress.Display) -> tuple[tuple[str, ...], str]:
+def _layers(layer: str | None) -> tuple[tuple[str, ...], str]:
     """Returns which layers to run, and why the one of PyTorch is none of them."""
     if layer == "c":
         return ("c",), ""
-    display.phase(IMPORTING)
     reason = no_torch_layer()
     if not reason:
         return ("torch",) if layer == "torch" else ("c", "torch"), ""
     if layer is not None:
         outcome.stop(EXIT_BAD_LIBRARY, f"the torch layer cannot be run: {reason}")
-    return ("c",), f"the torch layer was not run: {reason}"
+    return ("c",), f"{NOT_RUN}{reason}"
+
+
+def _drop_torch(session: Session, layer: str | None) -> None:
+    """Where nobody asked for PyTorch's layer by name, and PyTorch or the bridge turns out not to be
+    importable, leaves that layer's end out of the run, and says why."""
+    if layer is not None or len(session.parts) < 2:  # without it nothing was run
+        return
+    part = session.parts[-1]
+    if part.layer != "torch" or part.ended.exit_code not in NEVER_BEGAN:
+        return
+    if part.written and read_results(part.path).header.get("planned"):
+        return
+    if reason := _not_importable():
+        session.parts.remove(part)
+        session.notes.append(f"{NOT_RUN}{reason}")
+        session.display.tell(session.notes[-1])
 
 
 def _simulator(name: str) -> str:

@@ -87,6 +87,10 @@ def main(words: list[str]) -> int:
     if subject == "nosuch":
         print("tbk-run: nosuch: importing what makes it known: no such device", file=sys.stderr)
         return 5
+    if os.environ.get("FAKE_IMPORT_FAILS"):
+        foot = {"verdict": "error", "exit_code": 6, "reason": os.environ["FAKE_IMPORT_FAILS"]}
+        synthetic.write(output, [], _header(flags, subject, 0), foot)
+        return 6
     only = [flag.partition("=")[2] for flag in flags if flag.startswith("--only=")]
     budget = _value(flags, "budget")
     spent = subject in os.environ.get("FAKE_BUDGET_SPENT_ON", "").split()

@@ -24,7 +24,9 @@ there("torch_tbk")
 def extension():
     if {broken!r}:
         raise ImportError({broken!r})
-there("torch_tbk._extension", extension=extension)
+def problem():
+    return "" if {late!r} else {broken!r}
+there("torch_tbk._extension", extension=extension, problem=problem)
 """
 
 
@@ -35,11 +37,12 @@ def both(tmp_path: Path) -> Tbk:
     return _with_pytorch(tmp_path, "")
 
 
-def _with_pytorch(folder: Path, broken: str) -> Tbk:
+def _with_pytorch(folder: Path, broken: str, late: bool = False) -> Tbk:
+    """`broken`: why the bridge cannot be loaded; `late`: which its files do not tell."""
     tbk = starter(folder, layer="")
     place = folder / "environment"
     place.mkdir()
-    (place / "sitecustomize.py").write_text(ENVIRONMENT.format(broken=broken))
+    (place / "sitecustomize.py").write_text(ENVIRONMENT.format(broken=broken, late=late))
     library = folder / "build" / "lib" / "libtbk_cpu.so"
     library.parent.mkdir(parents=True)
     library.touch()
@@ -240,7 +243,7 @@ def test_a_device_that_is_not_there(both: Tbk) -> None:
 
 def test_without_the_bridge_c_alone_is_judged_and_that_is_said(tmp_path: Path) -> None:
     broken = _with_pytorch(tmp_path, "torch_tbk was built for torch 1.0")
-    said = "the torch layer was not run: ImportError: torch_tbk was built for torch 1.0"
+    said = "the torch layer was not run: torch_tbk was built for torch 1.0"
     ended = broken("run", "good.so")
     assert ended.returncode == 0, ended.stderr
     assert said in ended.stdout
@@ -249,6 +252,25 @@ def test_without_the_bridge_c_alone_is_judged_and_that_is_said(tmp_path: Path) -
     only_torch = broken("run", "good.so", "--layer=torch")
     assert only_torch.returncode == 4
     assert "cannot be run" in only_torch.stderr
+
+
+def test_a_bridge_that_cannot_be_imported_after_all_is_said_in_the_same_way(tmp_path: Path) -> None:
+    broken = _with_pytorch(tmp_path, "libcudart.so.13: cannot open it", late=True)
+    said = "the torch layer was not run: ImportError: libcudart.so.13: cannot open it"
+    ended = broken("run", "good.so", FAKE_IMPORT_FAILS="OSError: libcudart.so.13")
+    assert ended.returncode == 0, ended.stderr
+    assert said in ended.stdout
+    assert _document(tmp_path)["notes"] == [said]
+    assert said in (tmp_path / "tbk-report" / "index.html").read_text()
+    only_torch = broken("run", "good.so", "--layer=torch", FAKE_IMPORT_FAILS="OSError: libcudart")
+    assert only_torch.returncode == 6
+    assert "OSError: libcudart" in only_torch.stdout
+
+
+def test_a_torch_layer_that_never_began_is_an_error_where_all_can_be_imported(both: Tbk) -> None:
+    ended = both("run", "good.so", FAKE_IMPORT_FAILS="the worker was killed")
+    assert ended.returncode == 6, ended.stderr
+    assert "the worker was killed" in ended.stdout
 
 
 def test_replay_takes_the_torch_layers_commands(both: Tbk) -> None:

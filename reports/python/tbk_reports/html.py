@@ -29,6 +29,7 @@ from .lanes import draw
 from .litmus import is_litmus
 from .model import VERDICTS, Judged, Test
 from .operators import LETTERS, SERVED_MEANING, percent
+from .template_cache import template_cache
 from .timings import timings
 from .view import View
 from .words import (
@@ -118,14 +119,16 @@ def ticks(value: str) -> Markup:
 
 @cache
 def jinja_environment() -> jinja2.Environment:
-    """Returns the one whose templates are compiled once in a process; nobody changes it."""
+    """Returns the one whose templates are compiled once; nobody changes it."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("tbk_reports", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        optimized=False,  # what a filter makes of a constant is no part of a template that is kept
     )
+    made.bytecode_cache = template_cache(made)
     made.filters.update(
         line=text.line,
         breaks=breaks,

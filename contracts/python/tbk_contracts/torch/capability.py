@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 import torch
+from torch.autograd import profiler as autograd_profiler
 
 from tbk_contracts.torch import host, process
 from tbk_contracts.torch.case import DTYPES
@@ -198,11 +199,13 @@ def _has_device_interface(device: torch.device) -> bool:
 
 
 def _has_profiler(device: torch.device) -> bool:
-    """Device time is measured."""
+    """Device time is measured. By what torch.profiler.profile asks in its turn, which first imports
+    PyTorch's compiler, for seconds, only to look at a setting of it."""
     if not _is_accelerator(device):
         return False
     work = host.upload(host.values((64, 64)), device)
-    with torch.profiler.profile(activities=torch.profiler.supported_activities()) as profiler:
+    found = torch.profiler.profile(activities=torch.profiler.supported_activities())
+    with autograd_profiler.profile(use_device=found.use_device, use_kineto=True) as profiler:
         (work @ work).sum().item()
     return any(row.self_device_time_total > 0 for row in profiler.key_averages())
 

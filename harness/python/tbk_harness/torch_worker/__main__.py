@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from pathlib import Path
@@ -38,6 +39,7 @@ def main() -> int:
     command, operations = words.pop("command"), words.pop("operations").split()
     request = Request(**words)
     environment.prepare()
+    gc.disable()  # until `memory.settle`: an eighth of an import is looking for what is garbage
     os.environ["TBK_PATIENCE_S"] = f"{min(15.0, request.timeout / 3):g}"
     # After the environment is set, which PyTorch reads when it is imported.
     if command == "litmus":

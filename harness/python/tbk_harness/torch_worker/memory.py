@@ -19,6 +19,7 @@ def settle() -> None:
     """What is there now is never collected, so that a child copies no page for that."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     _collapse()
 
 
