@@ -7,6 +7,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pytest
@@ -23,7 +24,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def environment(text: str = TEXT, **options: bool) -> jinja2.Environment:
+def environment(text: str = TEXT, **options: Any) -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.DictLoader({"page": text}), autoescape=True, optimized=False, **options
     )
