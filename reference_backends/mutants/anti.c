@@ -173,6 +173,25 @@ OPEN(open_needs_own_threads) {
   return OPEN_INNER;
 }
 
+/* What holds for more holds for less, and who copies in units of 64 bytes copies in those of 1. */
+PROPERTIES(properties_of_the_second_differ) {
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status != TBK_OK || device != 1) return status;
+  if (HAS_PROPERTY(memory_alignment)) out_properties->memory_alignment = 64;
+  if (HAS_PROPERTY(copy_granularity)) out_properties->copy_granularity = 64;
+  if (HAS_PROPERTY(dtypes)) out_properties->dtypes &= ~(UINT64_C(1) << TBK_FLOAT16);
+  return status;
+}
+
+/* Another process has them while the device is open: nobody frees them, and the close does. */
+OPEN(open_among_others) {
+  tbk_status_t status = OPEN_INNER;
+  tbk_memory_t taken;
+  if (status == TBK_OK)
+    ignore(INNER(self, core)->memory_alloc(self, device, 56 << 20, &taken, NULL));
+  return status;
+}
+
 #define OPTIONS(name, options, note) \
   { name, NULL, ANTI, STATE, BROAD, note, {{0, 0}}, 0, options, 0, 0 }
 extern const mutant_t mutants_anti[];
@@ -230,4 +249,18 @@ const mutant_t mutants_anti[] = {
     ODD("no_cross_device_wait", "event_wait refuses events of other devices", notes_install,
         PATCH(core.device_properties, properties_single_device),
         PATCH(event.event_wait, wait_refuses_other_devices)),
+    ODD("second_device_differs",
+        "the second device copies in units of 64 bytes, and has no FLOAT16", NULL,
+        PATCH(core.device_properties, properties_of_the_second_differ)),
+    {"memory_of_others",
+     NULL,
+     ANTI,
+     STATE,
+     BROAD,
+     "of 64 MiB others have 56, as memory_info tells",
+     {PATCH(core.device_open, open_among_others)},
+     0,
+     "memory=64M",
+     0,
+     0},
     {0}};

@@ -53,6 +53,20 @@ ALLOC(alloc_refused_in_pieces_leaks) {
   ignore(INNER(self, core)->memory_alloc(self, device, size_bytes / 2, &leaked, NULL));
   return status;
 }
+/* A page for each, which nobody gets back. */
+static void keep_a_page(tbk_instance_t* self, int32_t device) {
+  tbk_memory_t leaked;
+  ignore(INNER(self, core)->memory_alloc(self, device, 4096, &leaked, NULL));
+}
+ALLOC(alloc_too_much_keeps_a_page) {
+  tbk_status_t status = ALLOC_INNER;
+  if (status == TBK_OUT_OF_MEMORY && size_bytes < UINT64_C(1) << 40) keep_a_page(self, device);
+  return status;
+}
+ALLOC(alloc_of_odd_sizes_keeps_a_page) {
+  if (size_bytes > MIB(1) && size_bytes % 4096 != 0) keep_a_page(self, device);
+  return ALLOC_INNER;
+}
 PINNED_ALLOC(pinned_ends_with_100_refusals) {
   wrap_t* wrap = wrap_of(self);
   if (atomic_load(&wrap->calls) >= 100) return wrap_fail(error, TBK_OUT_OF_MEMORY, "none is left");
@@ -228,6 +242,10 @@ const mutant_t mutants_account[] = {
     ROW_OF(alloc_refused_in_pieces_leaks, "MEM-009", STATE,
            "half of what no piece was large enough for",
            PATCH(core.memory_alloc, alloc_refused_in_pieces_leaks)),
+    ROW_OF(alloc_too_much_keeps_a_page, "ERR-001", COUNT, "at each refusal, of a TiB at most",
+           PATCH(core.memory_alloc, alloc_too_much_keeps_a_page)),
+    ROW_OF(alloc_of_odd_sizes_keeps_a_page, "MEM-012", COUNT, "above a MiB, beside the memory",
+           PATCH(core.memory_alloc, alloc_of_odd_sizes_keeps_a_page)),
     ROW_OF(pinned_ends_with_100_refusals, "ERR-001", COUNT, "then there is none",
            PATCH(pinned.pinned_alloc, pinned_ends_with_100_refusals)),
     ROW_OF(create_of_100_streams_is_the_last, "STR-006", COUNT, "those that are gone count, too",

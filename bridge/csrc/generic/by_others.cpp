@@ -35,6 +35,7 @@
 #include <torch/library.h>
 
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 namespace tbk::generic {
@@ -116,6 +117,12 @@ at::Tensor weighed(const at::Tensor& loss, const Maybe& weight) {
   return is_there(weight) ? loss.mul(*weight) : loss;
 }
 
+/// Returns `target`, with NaN where it is no probability. The loss of such a one may well be a number.
+at::Tensor probability(const at::Tensor& target) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  return at::where(target.mul(target.neg().add(1)).ge(0), target, kNone);
+}
+
 /// PyTorch's CPU raises where a probability is none; here that makes NaN, which no read has to look for.
 at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, const Maybe& weight,
                          int64_t reduction) {
@@ -124,8 +131,9 @@ at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, const
       self.sizes() != target.sizes() || !is_weight(weight, self))
     return on_host<Op>(self, target, weight, reduction);
   return made<Op>([&] {
-    const at::Tensor yes = self.log().clamp_min(-100).mul(target);
-    const at::Tensor no = self.neg().log1p().clamp_min(-100).mul(target.neg().add(1));
+    const at::Tensor wanted = probability(target);
+    const at::Tensor yes = self.log().clamp_min(-100).mul(wanted);
+    const at::Tensor no = self.neg().log1p().clamp_min(-100).mul(wanted.neg().add(1));
     const at::Tensor each = weighed(yes.add(no).neg(), weight);
     return reduction == 0 ? each : reduction == 1 ? each.mean() : each.sum();
   });

@@ -200,3 +200,13 @@ def test_distributions(name: str, backend: DeviceModule, device: torch.device) -
 def test_a_negative_deviation(backend: DeviceModule, device: torch.device) -> None:
     with pytest.raises(RuntimeError, match="std"):
         torch.normal(torch.zeros(2, device=device), torch.tensor([1.0, -1.0]).to(device))
+
+
+@pytest.mark.parametrize("pair", [(2.0, 0.5), (0.5, 2.0), (-1.0, 0.0), (0.5, -1.0)])
+def test_what_is_no_probability_has_no_loss(
+    pair: tuple[float, float], device: torch.device
+) -> None:
+    """PyTorch's CPU raises. A target that is none may well give a number that looks right."""
+    said, wanted = (torch.tensor([0.5, one], device=device) for one in pair)
+    loss = F.binary_cross_entropy(said, wanted, reduction="none")
+    assert torch.equal(loss.cpu().isnan(), torch.tensor([False, True]))

@@ -171,7 +171,7 @@ static void a_fill_waits_for_earlier_work_of_its_stream(tbk_fixture_t* fx) {
 }
 
 static void the_second_device_keeps_the_order_of_a_stream(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   order_t* order = order_make(fx, 4096);
   behind_gate(fx, order->stream, upload_then_download, order);
   CHECK_BYTES(order->fresh, order->seen, order->size);
@@ -242,7 +242,7 @@ static void a_mixture_of_large_copies_runs_in_order(tbk_fixture_t* fx) {
 }
 
 static void a_long_mixture_runs_in_order_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_mixture(fx, 256);
 }
 
@@ -322,7 +322,7 @@ static void a_stream_sees_what_was_copied_without_one(tbk_fixture_t* fx) {
 }
 
 static void calls_on_the_second_device_are_complete_on_return(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   an_upload_is_complete_on_return(fx);
   a_copy_is_complete_on_return(fx);
 }

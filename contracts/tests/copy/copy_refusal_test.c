@@ -111,13 +111,13 @@ static void a_copy_off_the_granularity_is_refused_on_a_stream(tbk_fixture_t* fx)
 }
 
 static void transfers_off_the_granularity_of_the_second_device_are_refused(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_granularity(fx, UPLOAD, NULL);
   check_granularity(fx, DOWNLOAD, NULL);
 }
 
 static void a_copy_off_the_granularity_of_the_second_device_is_refused(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_granularity(fx, COPY, NULL);
 }
 
@@ -128,14 +128,14 @@ static void check_foreign_stream(tbk_fixture_t* fx, int which) {
   refusal_make(fx, &refusal);
   int32_t first = fx->device;
   tbk_stream_t* own = fx_stream(fx);
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   tbk_stream_t* foreign = fx_stream(fx);
   for (int round = 0; round < RANGE_ROUNDS; ++round) {
     uint64_t size = fx_round(fx, round % 2 == 0 ? 64 : 4096);
     CHECK_STATUS(TBK_INVALID, call(fx, which, &refusal.place, 0, size, foreign));
   }
   fx_synchronize(fx, foreign);
-  fx->device = first;
+  fx_use_device(fx, first);
   fx_synchronize(fx, own);
   refusal_check(fx, &refusal);
 }
@@ -160,7 +160,7 @@ static void a_fill_on_a_stream_of_another_device_is_refused(tbk_fixture_t* fx) {
 static void the_second_device_refuses_streams_of_the_first(tbk_fixture_t* fx) {
   refusal_t refusal;
   tbk_stream_t* foreign = fx_stream(fx);
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   refusal_make(fx, &refusal);
   for (int which = UPLOAD; which < FILL; ++which)
     CHECK_STATUS(TBK_INVALID, call(fx, which, &refusal.place, 0, 4096, foreign));

@@ -36,7 +36,7 @@ static void an_upload_on_a_stream_writes_its_range_only(tbk_fixture_t* fx) {
 }
 
 static void an_upload_to_the_second_device_writes_its_range_only(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   range_over_most_sizes(fx, upload_range, NULL);
 }
 
@@ -76,7 +76,7 @@ static void a_download_on_a_stream_writes_its_destination_only(tbk_fixture_t* fx
 }
 
 static void a_download_from_the_second_device_writes_its_destination_only(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   range_over_most_sizes(fx, download_range, NULL);
 }
 
@@ -111,7 +111,7 @@ static void a_copy_on_a_stream_writes_its_destination_only(tbk_fixture_t* fx) {
 }
 
 static void a_copy_on_the_second_device_writes_its_destination_only(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   range_over_most_sizes(fx, copy_range, NULL);
 }
 
@@ -173,7 +173,7 @@ static void a_copy_on_a_stream_may_stay_inside_an_allocation(tbk_fixture_t* fx) 
 }
 
 static void a_copy_may_stay_inside_an_allocation_of_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   for (int i = 0; i < RANGE_ROUNDS; ++i)
     copy_inside(fx, 1 + fx_random(fx) % 900, NULL);
 }
@@ -202,7 +202,7 @@ static void a_fill_on_a_stream_writes_its_range_only(tbk_fixture_t* fx) {
 }
 
 static void a_fill_on_the_second_device_writes_its_range_only(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   range_over_most_sizes(fx, fill_range, NULL);
 }
 

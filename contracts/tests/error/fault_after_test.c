@@ -210,11 +210,11 @@ static void make_ends(tbk_fixture_t* fx, ends_t* ends) {
   const int32_t first = fx->device;
   ends->bytes = fx_round(fx, 4096); /* the most that a granularity is */
   for (int32_t device = 0; device < 2; ++device) {
-    fx->device = device;
+    fx_use_device(fx, device);
     ends->memory[device] = fx_alloc(fx, ends->bytes);
     ends->streams[device] = fx_stream(fx);
   }
-  fx->device = first;
+  fx_use_device(fx, first);
 }
 
 /* The call is one on the source's device, whose the stream is. */

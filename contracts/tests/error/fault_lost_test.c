@@ -296,18 +296,18 @@ void loss_keeps_its_place_in_the_stream(tbk_fixture_t* fx) {
 
 void other_device_works_on_after_a_loss(tbk_fixture_t* fx) {
   int32_t first = fx->device;
-  fx->device = fx_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   tbk_stream_t* remote = fx_stream(fx);
   order_stream_works(fx, remote);
-  fx->device = first;
+  fx_use_device(fx, first);
   (void)lose_device(fx);
-  fx->device = 1;
+  fx_use_device(fx, fx_second_device(fx));
   for (int round = 0; round < 4; ++round) {
     order_stream_works(fx, remote);
     order_stream_works(fx, fx_stream(fx));
     CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
   }
-  fx->device = first;
+  fx_use_device(fx, first);
 }
 
 /* ------------------------------------------------------------------------------- giving back -- */

@@ -336,17 +336,17 @@ static void failure_keeps_its_place_in_the_stream(tbk_fixture_t* fx) {
 static void failure_is_of_its_own_device(tbk_fixture_t* fx) {
   int32_t first = fx->device;
   tbk_stream_t* stream = fx_stream(fx);
-  fx->device = fx_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   tbk_stream_t* remote = fx_stream(fx);
   (void)fail_on(fx, stream);
   order_stream_works(fx, remote);
   CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
-  fx->device = first;
+  fx_use_device(fx, first);
   (void)!fx->stream->stream_synchronize(fx->self, stream, &fx->error);
-  fx->device = 1;
+  fx_use_device(fx, fx_second_device(fx));
   order_stream_works(fx, remote);
   CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
-  fx->device = first;
+  fx_use_device(fx, first);
 }
 
 /* clang-format off */

@@ -58,7 +58,7 @@ static void what_one_thread_made_another_uses_and_destroys(tbk_fixture_t* fx) {
 }
 
 static void what_a_thread_made_on_the_second_device_another_uses(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_relay(fx);
 }
 

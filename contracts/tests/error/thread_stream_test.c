@@ -53,7 +53,7 @@ static void threads_share_a_stream(tbk_fixture_t* fx) {
 }
 
 static void threads_share_a_stream_of_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_one_stream(fx);
 }
 

@@ -22,7 +22,7 @@ static void ask_and_copy(tbk_fixture_t* fx, worker_t* worker) {
     CHECK_OK(fx->core->device_count(fx->self, &count, &fx->error));
     CHECK_EQUAL(fx->device_count, count);
     CHECK_OK(fx->core->device_properties(fx->self, fx->device, &properties, &fx->error));
-    CHECK(properties.memory_alignment == fx->properties.memory_alignment);
+    CHECK_EQUAL(fx->properties.memory_alignment, properties.memory_alignment);
     CHECK_OK(fx->core->upload(fx->self, fx->device, worker->memory, 0, bytes, WORK_BYTES, NULL,
                               &fx->error));
     CHECK_OK(fx->core->copy(fx->self, fx->device, worker->other, 0, worker->memory, 0, WORK_BYTES,
@@ -48,7 +48,7 @@ static void threads_copy_at_the_same_time(tbk_fixture_t* fx) {
 }
 
 static void threads_copy_on_the_second_device_at_the_same_time(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_ask_and_copy(fx);
 }
 
@@ -128,7 +128,7 @@ static void threads_allocate_and_free_at_the_same_time(tbk_fixture_t* fx) {
 }
 
 static void threads_allocate_and_free_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   workers_run(fx, workers_make(fx, allocate_and_free));
 }
 
@@ -192,7 +192,7 @@ static void a_free_goes_to_the_device_that_it_names(tbk_fixture_t* fx) {
     BLOCK_CHECK(fx, &kept);
     BLOCK_CHECK(fx, &later);
   }
-  fx->device = first;
+  fx_use_device(fx, first);
 }
 
 /* The same with more than a device has: what went to the wrong one is missing here. */
@@ -233,12 +233,13 @@ static void threads_use_different_devices_at_the_same_time(tbk_fixture_t* fx) {
   worker_t* workers = workers_make(fx, ask_and_copy);
   int32_t first = fx->device;
   for (int i = 0; i < WORKERS; ++i) {
-    fx->device = i % 2 == 0 ? first : fx_second_device(fx);
+    fx_use_device(fx, i % 2 == 0 ? first : fx_second_device(fx));
     workers[i].fx.device = fx->device;
+    workers[i].fx.properties = fx->properties;
     workers[i].memory = fx_alloc(fx, WORK_BYTES);
     workers[i].other = fx_alloc(fx, WORK_BYTES);
   }
-  fx->device = first;
+  fx_use_device(fx, first);
   workers_run(fx, workers);
   for (int i = 0; i < WORKERS; ++i)
     CHECK_BYTES(workers[i].bytes, workers[i].seen, TURNS * WORK_BYTES);

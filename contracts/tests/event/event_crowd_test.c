@@ -153,9 +153,9 @@ static void wait_orders_work_of(tbk_fixture_t* fx, int32_t waiting) {
   crossing_t* crossing = (crossing_t*)(void*)fx_zeros(fx, sizeof *crossing);
   order_t* order = crossing->order = order_begin(fx, false);
   int32_t first = fx->device;
-  fx->device = waiting;
+  fx_use_device(fx, waiting);
   crossing->remote = fx_stream(fx);
-  fx->device = first;
+  fx_use_device(fx, first);
   gate_close_over(fx, &order->gate, order->a, 0);
   bool closed = gate_is_closed(&order->gate);
   actor_start(fx, &order->actor, crossing_body, crossing);

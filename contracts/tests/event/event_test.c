@@ -138,9 +138,9 @@ static void record_refuses_null(tbk_fixture_t* fx) {
 static void record_refuses_a_stream_of_another_device(tbk_fixture_t* fx) {
   int32_t first = fx->device;
   tbk_event_t* event = fx_event(fx, 0);
-  fx->device = fx_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   tbk_stream_t* foreign = fx_stream(fx);
-  fx->device = first;
+  fx_use_device(fx, first);
   CHECK_STATUS(TBK_INVALID, fx->event->event_record(fx->self, event, foreign, &fx->error));
   CHECK_OK(fx->event->event_query(fx->self, event, &fx->error));
 }

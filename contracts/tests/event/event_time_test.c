@@ -41,13 +41,13 @@ void elapsed_refuses_events_of_two_devices(tbk_fixture_t* fx) {
   tbk_event_t* events[2];
   int32_t devices[2] = {fx->device, fx_second_device(fx)};
   for (int i = 0; i < 2; ++i) {
-    fx->device = devices[i];
+    fx_use_device(fx, devices[i]);
     tbk_stream_t* stream = fx_stream(fx);
     events[i] = fx_event(fx, TBK_EVENT_TIMING);
     REQUIRE_OK(fx->event->event_record(fx->self, events[i], stream, &fx->error));
     fx_synchronize(fx, stream);
   }
-  fx->device = devices[0];
+  fx_use_device(fx, devices[0]);
   CHECK_STATUS(TBK_INVALID_STATE,
                fx->event->event_elapsed(fx->self, events[0], events[1], &ms, &fx->error));
   CHECK(ms == -1.5);

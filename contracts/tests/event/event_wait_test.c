@@ -30,10 +30,10 @@ void wait_refuses_null(tbk_fixture_t* fx) {
 void wait_refuses_an_event_of_another_device(tbk_fixture_t* fx) {
   int32_t first = fx->device;
   tbk_stream_t* stream = fx_stream(fx);
-  fx->device = fx_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   tbk_event_t* foreign = fx_event(fx, 0);
   tbk_stream_t* its_stream = fx_stream(fx);
-  fx->device = first;
+  fx_use_device(fx, first);
   CHECK_STATUS(TBK_INVALID, fx->event->event_wait(fx->self, stream, foreign, &fx->error));
   REQUIRE_OK(fx->event->event_record(fx->self, foreign, its_stream, &fx->error));
   CHECK_STATUS(TBK_INVALID, fx->event->event_wait(fx->self, stream, foreign, &fx->error));

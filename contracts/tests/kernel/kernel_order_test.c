@@ -93,7 +93,7 @@ static void a_launch_waits_for_earlier_work_of_its_stream(tbk_fixture_t* fx) {
 }
 
 static void a_launch_on_the_second_device_waits_for_earlier_work(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_order_of_all(fx);
   CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
 }
@@ -162,12 +162,10 @@ static void a_launch_without_a_stream_is_complete_on_return(tbk_fixture_t* fx) {
 static void check_foreign_stream(tbk_fixture_t* fx, operator_id_t id) {
   operation_t operation;
   int32_t first = fx->device;
-  tbk_device_properties_t properties = fx->properties;
   operation_make_plain(fx, &operation, id);
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   tbk_stream_t* foreign = fx_stream(fx);
-  fx->device = first;
-  fx->properties = properties;
+  fx_use_device(fx, first);
   CHECK_STATUS(TBK_INVALID, operation_launch(fx, &operation, foreign));
   fx_synchronize(fx, foreign);
   operation_check_untouched(fx, &operation, TBK_HERE("launch"));

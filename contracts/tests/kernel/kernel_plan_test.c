@@ -40,7 +40,7 @@ static void a_plan_is_made_without_memory(tbk_fixture_t* fx) {
 }
 
 static void a_plan_is_made_without_memory_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   planned_for_each(fx, check_handles_0);
 }
 
@@ -139,7 +139,7 @@ static void a_plan_runs_as_often_as_wanted(tbk_fixture_t* fx) {
 }
 
 static void a_plan_runs_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   planned_for_each(fx, check_many_without_stream);
 }
 
@@ -263,9 +263,9 @@ static void a_plan_on_a_stream_of_another_device_is_refused(tbk_fixture_t* fx) {
   if (id == OPERATORS) return;
   planned_t* it = planned_make(fx, id);
   int32_t first = fx->device;
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   tbk_stream_t* foreign = fx_stream(fx);
-  fx->device = first;
+  fx_use_device(fx, first);
   CHECK_STATUS(TBK_INVALID, planned_launch(fx, it, foreign));
   fx_synchronize(fx, foreign);
   operation_check_untouched(fx, &it->operation, TBK_HERE("launch_plan"));

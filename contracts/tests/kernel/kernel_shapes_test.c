@@ -29,7 +29,7 @@ static void every_element_gets_its_value(tbk_fixture_t* fx) {
 }
 
 static void every_element_gets_its_value_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   operation_shown(fx, check_lengths);
 }
 
@@ -55,7 +55,7 @@ static void inputs_are_unchanged(tbk_fixture_t* fx) {
 }
 
 static void inputs_are_unchanged_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   operation_shown(fx, check_inputs);
 }
 
@@ -131,7 +131,7 @@ static void layouts_may_be_mixed(tbk_fixture_t* fx) {
 }
 
 static void strides_count_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   operation_shown(fx, check_mixed);
 }
 

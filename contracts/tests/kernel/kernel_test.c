@@ -111,7 +111,7 @@ static void plain_float32_is_accepted(tbk_fixture_t* fx) {
 }
 
 static void plain_float32_is_accepted_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   operation_for_each(fx, check_plain);
 }
 

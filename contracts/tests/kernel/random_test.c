@@ -32,7 +32,7 @@ static void a_bad_generator_is_refused(tbk_fixture_t* fx) {
 }
 
 static void a_bad_generator_is_refused_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   a_bad_generator_is_refused(fx);
 }
 
@@ -52,9 +52,9 @@ static void random_bits_on_a_stream_of_another_device_are_refused(tbk_fixture_t*
   block_t block;
   block_make(fx, &block, 4096);
   int32_t first = fx->device;
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   tbk_stream_t* foreign = fx_stream(fx);
-  fx->device = first;
+  fx_use_device(fx, first);
   for (int round = 0; round < RANGE_ROUNDS; ++round)
     CHECK_STATUS(TBK_INVALID, drawn_into(fx, 7, 0, block.memory, 0, 1024, foreign));
   fx_synchronize(fx, foreign);
@@ -99,7 +99,7 @@ static void exactly_count_words_are_written_on_a_stream(tbk_fixture_t* fx) {
 }
 
 static void exactly_count_words_are_written_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   for (size_t i = 0; i < DRAWN_COUNTS - 1; ++i)
     draw_range(fx, drawn_counts[i], NULL);
 }

@@ -62,7 +62,7 @@ static void every_device_gives_equal_words(tbk_fixture_t* fx) {
   uint32_t* expected[DRAWN_COUNTS];
   for (size_t i = 0; i < DRAWN_COUNTS; ++i)
     expected[i] = drawn_words(fx, i + 21, 4 * i, drawn_counts[i]);
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   for (size_t i = 0; i < DRAWN_COUNTS; ++i)
     CHECK_BYTES(expected[i], drawn_words(fx, i + 21, 4 * i, drawn_counts[i]), drawn_counts[i] * 4);
 }
@@ -119,7 +119,7 @@ static void each_bit_is_fair(tbk_fixture_t* fx) {
 }
 
 static void each_bit_is_fair_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_bits(fx, 1);
 }
 
@@ -175,7 +175,7 @@ static void philox_carries_into_the_high_counter(tbk_fixture_t* fx) {
 }
 
 static void the_words_of_the_second_device_are_those_of_philox(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   for (size_t i = 0; i < DRAWN_COUNTS - 2; ++i)
     check_philox(fx, fx_random(fx), 4 * i, drawn_counts[i]);
 }

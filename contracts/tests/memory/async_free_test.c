@@ -97,7 +97,7 @@ static void freed_memory_stays_until_its_work_is_complete(tbk_fixture_t* fx) {
 }
 
 static void freed_memory_of_the_second_device_stays_until_its_work_is_complete(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_pending_free(fx, 65537, true);
 }
 

@@ -87,7 +87,7 @@ static void memory_of_a_stream_holds_what_its_work_writes(tbk_fixture_t* fx) {
 }
 
 static void memory_of_a_stream_of_the_second_device_holds_what_its_work_writes(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_pieces(fx, fx_stream(fx));
 }
 

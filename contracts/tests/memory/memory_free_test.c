@@ -49,7 +49,7 @@ static void freed_memory_can_be_had_again(tbk_fixture_t* fx) {
 }
 
 static void freed_memory_of_the_second_device_can_be_had_again(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   uint64_t usable = usable_bytes(fx);
   allocate_all_in_turn(fx, usable / 4, 2);
   allocate_all_in_turn(fx, usable / 64 - 1, 6);
@@ -97,7 +97,7 @@ static void an_exhausted_device_says_so_and_recovers(tbk_fixture_t* fx) {
 }
 
 static void an_exhausted_second_device_says_so_and_recovers(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_exhaustion(fx);
 }
 
@@ -132,7 +132,7 @@ static void freeing_leaves_other_allocations_alone(tbk_fixture_t* fx) {
 }
 
 static void freeing_on_the_second_device_leaves_other_allocations_alone(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_neighbours(fx);
 }
 
@@ -176,7 +176,7 @@ static void freeing_handle_0_does_nothing(tbk_fixture_t* fx) {
 }
 
 static void freeing_handle_0_does_nothing_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   freeing_handle_0_does_nothing(fx);
 }
 
@@ -222,7 +222,7 @@ static void free_memory_is_at_most_the_total(tbk_fixture_t* fx) {
 }
 
 static void free_memory_of_the_second_device_is_at_most_the_total(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_info(fx);
 }
 
@@ -250,7 +250,7 @@ static void free_memory_falls_and_comes_back(tbk_fixture_t* fx) {
 }
 
 static void free_memory_of_the_second_device_falls_and_comes_back(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_free_falls(fx);
 }
 

@@ -67,7 +67,7 @@ static void what_no_device_has_is_out_of_memory(tbk_fixture_t* fx) {
 }
 
 static void what_no_device_has_is_out_of_memory_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_out_of_memory(fx);
 }
 

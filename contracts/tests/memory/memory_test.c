@@ -28,7 +28,7 @@ static void a_handle_is_never_0(tbk_fixture_t* fx) {
 }
 
 static void a_handle_is_never_0_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_handles(fx);
 }
 
@@ -56,7 +56,7 @@ static void a_flat_handle_is_aligned(tbk_fixture_t* fx) {
 }
 
 static void a_flat_handle_is_aligned_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_alignment(fx);
 }
 
@@ -72,7 +72,7 @@ static void no_bytes_can_be_allocated_and_freed(tbk_fixture_t* fx) {
 }
 
 static void no_bytes_can_be_allocated_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   no_bytes_can_be_allocated_and_freed(fx);
 }
 
@@ -94,7 +94,7 @@ static void live_allocations_share_no_byte(tbk_fixture_t* fx) {
 }
 
 static void live_allocations_share_no_byte_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_disjoint(fx);
 }
 
@@ -107,16 +107,14 @@ static void devices_share_no_byte(tbk_fixture_t* fx) {
   block_t first[4];
   block_t second[4];
   int32_t device = fx->device;
-  tbk_device_properties_t properties = fx->properties;
   for (size_t i = 0; i < 4; ++i)
     block_make(fx, &first[i], range_size(fx, i));
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   for (size_t i = 0; i < 4; ++i)
     block_make(fx, &second[i], range_size(fx, i));
   for (size_t i = 0; i < 4; ++i)
     BLOCK_CHECK(fx, &second[i]);
-  fx->device = device;
-  fx->properties = properties;
+  fx_use_device(fx, device);
   for (size_t i = 0; i < 4; ++i)
     BLOCK_CHECK(fx, &first[i]);
 }
@@ -156,7 +154,7 @@ static void every_byte_can_be_written_and_read(tbk_fixture_t* fx) {
 }
 
 static void every_byte_can_be_used_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   range_over_most_sizes(fx, write_and_read_back, NULL);
 }
 
@@ -165,9 +163,9 @@ static void every_byte_can_be_used_after_an_error(tbk_fixture_t* fx) {
   range_over_most_sizes(fx, write_and_read_back, NULL);
 }
 
-/* The first and the last byte of the largest allocation, at most a quarter of the device. */
+/* The first and the last byte of the largest allocation, at most a quarter of what others leave. */
 static void a_large_allocation_has_both_ends(tbk_fixture_t* fx) {
-  uint64_t most = room_allocation(&fx->properties), quarter = fx->properties.memory_bytes / 4;
+  uint64_t most = room_allocation(&fx->properties), quarter = room_left(fx) / 4;
   uint64_t size_bytes = (quarter < most ? quarter : most) / fx_round(fx, 1) * fx_round(fx, 1);
   uint64_t step = fx_round(fx, 64);
   tbk_memory_t memory = 0;
@@ -213,7 +211,7 @@ static void new_memory_is_usable_at_once_on_every_stream(tbk_fixture_t* fx) {
 }
 
 static void new_memory_is_usable_on_every_stream_of_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_every_stream(fx);
 }
 
@@ -235,7 +233,7 @@ static void many_allocations_exist_at_a_time(tbk_fixture_t* fx) {
 }
 
 static void many_allocations_exist_on_the_second_device(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_many_allocations(fx);
 }
 

@@ -23,7 +23,7 @@ typedef struct pair {
 } pair_t;
 
 static void use(tbk_fixture_t* fx, const side_t* side) {
-  fx->device = side->device;
+  fx_use_device(fx, side->device);
   fx->properties = side->properties;
 }
 
@@ -37,7 +37,7 @@ static void side_make(tbk_fixture_t* fx, side_t* side, uint64_t size_bytes) {
 static void pair_open(tbk_fixture_t* fx, pair_t* pair, int devices) {
   pair->from.device = fx->device;
   pair->from.properties = fx->properties;
-  if (devices == 2) range_use_second_device(fx);
+  if (devices == 2) fx_use_device(fx, fx_second_device(fx));
   pair->to.device = fx->device;
   pair->to.properties = fx->properties;
   uint64_t one = fx_round(fx, 1);

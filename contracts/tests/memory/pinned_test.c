@@ -69,7 +69,7 @@ static void every_pinned_byte_belongs_to_the_host(tbk_fixture_t* fx) {
 }
 
 static void every_pinned_byte_of_the_second_device_belongs_to_the_host(tbk_fixture_t* fx) {
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_every_byte(fx);
 }
 
@@ -156,11 +156,11 @@ static void copies_on_a_stream_use_pinned_memory(tbk_fixture_t* fx) {
 static void copies_of_every_device_use_pinned_memory(tbk_fixture_t* fx) {
   uint8_t* of_first = pin(fx, 1048576 + 8192);
   int32_t first = fx->device;
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   uint8_t* of_second = pin(fx, 1048576 + 8192);
   check_copies(fx, of_first, NULL);
   check_copies(fx, of_second, NULL);
-  fx->device = first;
+  fx_use_device(fx, first);
   check_copies(fx, of_second, NULL);
   unpin(fx, of_first);
   unpin(fx, of_second);
@@ -168,7 +168,7 @@ static void copies_of_every_device_use_pinned_memory(tbk_fixture_t* fx) {
 
 static void streams_of_every_device_use_pinned_memory(tbk_fixture_t* fx) {
   uint8_t* of_first = pin(fx, 1048576 + 8192);
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   check_copies(fx, of_first, fx_stream(fx));
   unpin(fx, of_first);
 }

@@ -86,7 +86,7 @@ static void a_launch_comes_after_what_its_stream_holds(tbk_fixture_t* fx) {
 static void launch_both(tbk_fixture_t* fx, void* argument) {
   pending_t* it = argument;
   for (int k = 0; k < 2; ++k) {
-    fx->device = it->devices[k];
+    fx_use_device(fx, it->devices[k]);
     CHECK_OK(generic_sample_launch(fx, it->sample, it->jobs[k], it->streams[k]));
   }
 }
@@ -123,12 +123,10 @@ static void check_form(tbk_fixture_t* fx, const generic_sample_t* sample, int fo
 /* On the first device, on the second, and on the first again. */
 static void check_devices(tbk_fixture_t* fx, const generic_sample_t* sample) {
   const int32_t first = fx->device;
-  const tbk_device_properties_t properties = fx->properties;
   check_form(fx, sample, 0);
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   if (generic_sample_offered(fx, sample)) check_form(fx, sample, 0);
-  fx->device = first;
-  fx->properties = properties;
+  fx_use_device(fx, first);
   check_form(fx, sample, 0);
 }
 EACH_KERNEL(devices_space, check_devices);

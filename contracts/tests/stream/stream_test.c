@@ -124,9 +124,9 @@ static void refuses_a_stream_of_another_device(tbk_fixture_t* fx) {
   uint64_t size_bytes = foreign_bytes(fx);
   uint8_t* before = fx_bytes(fx, 2 * size_bytes);
   tbk_memory_t memory = fx_alloc_with(fx, before, 2 * size_bytes);
-  fx->device = fx_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   tbk_stream_t* foreign = fx_stream(fx);
-  fx->device = first;
+  fx_use_device(fx, first);
   for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
     uint8_t* host = fx_bytes(fx, size_bytes);
     uint8_t* kept = fx_zeros(fx, size_bytes);

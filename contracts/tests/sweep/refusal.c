@@ -25,14 +25,14 @@ typedef struct scenery {
 
 static void make_far(tbk_fixture_t* fx, scenery_t* it) {
   const int32_t here = fx->device;
-  fx->device = here == 0 ? fx_second_device(fx) : 0;
+  fx_use_device(fx, here == 0 ? fx_second_device(fx) : 0);
   it->far_stream = fx_stream(fx);
   if (fx->event != NULL) {
     it->far_event = fx_event(fx, TBK_EVENT_TIMING);
     REQUIRE_OK(fx->event->event_record(fx->self, it->far_event, it->far_stream, &fx->error));
     fx_synchronize(fx, it->far_stream);
   }
-  fx->device = here;
+  fx_use_device(fx, here);
 }
 
 static double elapsed(tbk_fixture_t* fx, const every_call_t* on) {

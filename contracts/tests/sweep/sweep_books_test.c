@@ -9,7 +9,7 @@
 #include "refusal.h"
 
 /* How often in each tier, where a turn takes a microsecond; elsewhere as often as the time suffices for. */
-enum { TURNS = 1500, MANY_TURNS = 20000, ODD_SIZES = 60, FEW = 64, PIECES = 8 };
+enum { TURNS = 1500, MANY_TURNS = 20000, ODD_SIZES = 60, FEW = 64, PIECES = 8, SMALL_BYTES = 4096 };
 #define SOME_NS UINT64_C(8000000)
 #define MUCH_NS UINT64_C(500000000)
 
@@ -17,8 +17,10 @@ static book_t book;
 
 /* ----------------------------------------------------------------------------- came and went ---- */
 
+/* Each time a byte less: what is lost by the way may depend on the size. */
 static bool take_and_give(tbk_fixture_t* fx, void* argument) {
   book_t* of = argument;
+  if (of->size > SMALL_BYTES) of->size--;
   if (!CHECK_OK(book_take(fx, of))) return false;
   book_give_all(fx, of);
   return true;
@@ -211,6 +213,22 @@ static void memory_in_pieces_is_refused_for_nothing(tbk_fixture_t* fx) {
   BOOK_CHECK(fx, &book, times, "refused, as no piece was large enough");
 }
 
+/* More than there is: as often as a count of a page for each comes to a quarter of all. */
+static bool ask_for_too_much(tbk_fixture_t* fx, void* argument) {
+  const book_t* of = argument;
+  tbk_memory_t memory = 0;
+  const tbk_status_t status =
+      fx->core->memory_alloc(fx->self, fx->device, of->size * (of->had + 2), &memory, &fx->error);
+  if (status != TBK_OK) return CHECK_STATUS(TBK_OUT_OF_MEMORY, status);
+  return CHECK_OK(fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
+}
+
+static void memory_is_refused_ever_again_for_nothing(tbk_fixture_t* fx) {
+  book_open(fx, &book, BOOK_MEMORY, 2 * PIECES);
+  const uint64_t times = book_repeat(fx, ask_for_too_much, &book, MANY_TURNS, MUCH_NS);
+  BOOK_CHECK(fx, &book, times, "refused, as it was too much");
+}
+
 /* ------------------------------------------------------------------------------------ closed ---- */
 
 /* All are in use when the device is closed, and given back before it is open again. */
@@ -270,6 +288,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("MEM-019", "memory_info", ALONE, what_comes_and_goes_is_told_as_free),
     TBK_CASE("ERR-001", NULL, ALONE, refusals_cost_nothing),
     TBK_CASE("MEM-009", NULL, ALONE, memory_in_pieces_is_refused_for_nothing),
+    TBK_CASE("ERR-001", NULL, MANY, memory_is_refused_ever_again_for_nothing),
     TBK_CASE("DEV-022", "stream", CLOSED, as_many_streams_can_be_made_after_a_close_in_use),
     TBK_CASE("DEV-022", "stream", CLOSED | TBK_CASE_THOROUGH,
              as_many_hundreds_of_streams_can_be_made_after_a_close_in_use),

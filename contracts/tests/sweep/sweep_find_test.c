@@ -39,7 +39,7 @@ static void change(char name[NAME_BYTES], int64_t how) {
 /* A version is offered or not; another number that ends in the same bits is another version. */
 static void run_names(tbk_fixture_t* fx, sweep_case_t* one) {
   const int64_t how = sweep_get(one, &name_axis), version = sweep_get(one, &version_axis);
-  if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
+  if (sweep_get(one, &sweep_device) == 1) fx_use_device(fx, fx_second_device(fx));
   for (int id = 0; id < OPERATORS; id++) {
     char name[NAME_BYTES] = {0};
     strncpy(name, operation_name((operator_id_t)id), NAME_BYTES - 2);
@@ -104,7 +104,7 @@ static void every_thread_finds_the_same_kernels(tbk_fixture_t* fx) {
 static void nothing_is_found_once_the_device_is_closed(tbk_fixture_t* fx) {
   REQUIRE_OK(fx->core->device_count(fx->self, &fx->device_count, &fx->error));
   for (int32_t device = 0; device < fx->device_count && device < 2; device++) {
-    fx->device = device;
+    fx_use_device(fx, device);
     for (int turn = 0; turn < 2; turn++) {
       REQUIRE_OK(fx_reopen(fx, device));
       for (int id = 0; id < OPERATORS; id++)
@@ -114,7 +114,7 @@ static void nothing_is_found_once_the_device_is_closed(tbk_fixture_t* fx) {
         CHECK(find_operator(fx, id) == NULL);
     }
   }
-  fx->device = 0;
+  fx_use_device(fx, 0);
 }
 
 static const tbk_case_t cases[] = {

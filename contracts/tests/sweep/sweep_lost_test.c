@@ -155,7 +155,7 @@ static void run_closed(tbk_fixture_t* fx, const sweep_case_t* one, bool peers) {
   every_call_t* on = (every_call_t*)(void*)fx_zeros(fx, sizeof *on);
   int32_t kept = fx->device, other = 1 - which_of(one);
   bool beside = sweep_get(one, &other_axis) == 1;
-  fx->device = 1 - other;
+  fx_use_device(fx, 1 - other);
   uint64_t unit = 4096; /* the most that a granularity may be */
   on->bytes = sweep_get(one, &bytes_axis) == 1 ? unit : 0;
   on->offset = sweep_get(one, &offset_axis) == 1 ? unit : 0;
@@ -167,7 +167,7 @@ static void run_closed(tbk_fixture_t* fx, const sweep_case_t* one, bool peers) {
   check_closed(fx, on, one, peers);
   CHECK_BYTES(before, on->host, unit);
   if (beside) CHECK_OK(fx->core->device_close(fx->self, other, &fx->error));
-  fx->device = kept;
+  fx_use_device(fx, kept);
 }
 
 static void run_closed_device(tbk_fixture_t* fx, sweep_case_t* one) {

@@ -340,7 +340,7 @@ static void check_when_free_again(tbk_fixture_t* fx) {
 static void run_small(tbk_fixture_t* fx, sweep_case_t* one) {
   full_t* it = (full_t*)(void*)fx_zeros(fx, sizeof *it);
   uint64_t size = (uint64_t)sweep_get(one, &small_axis), free = 0, total = 0;
-  if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
+  if (sweep_get(one, &sweep_device) == 1) fx_use_device(fx, fx_second_device(fx));
   if (TBK_HAS(fx->core, tbk_core_t, memory_info))
     REQUIRE_OK(fx->core->memory_info(fx->self, fx->device, &free, &total, &fx->error));
   hoard_take(fx, &it->hoard, NULL, 65536);

@@ -234,7 +234,7 @@ static void run_crossings(tbk_fixture_t* fx, sweep_case_t* one) {
   tbk_stream_t* streams[2];
   tbk_event_t* marks[4];
   for (int side = 0; side < 2; side++) {
-    fx->device = devices[side];
+    fx_use_device(fx, devices[side]);
     memory[side] = fx_alloc(fx, bytes);
     streams[side] = make_stream(fx, one, fx->device, 0);
     for (uint64_t i = 0; i < events; i++)
@@ -253,7 +253,7 @@ static void run_crossings(tbk_fixture_t* fx, sweep_case_t* one) {
   }
   for (int side = 0; side < 2; side++)
     fx_synchronize(fx, streams[side]);
-  fx->device = devices[0];
+  fx_use_device(fx, devices[0]);
   for (uint64_t i = 0; i < crossings; i++)
     CHECK_BYTES(host, host + (i + 1) * bytes, bytes);
 }

@@ -37,9 +37,9 @@ static void make_side(tbk_fixture_t* fx, side_t* side, int32_t device, uint64_t 
   int32_t kept = fx->device;
   side->device = device;
   side->model = fx_bytes(fx, bytes);
-  fx->device = device;
+  fx_use_device(fx, device);
   side->memory = fx_alloc_with(fx, side->model, bytes);
-  fx->device = kept;
+  fx_use_device(fx, kept);
 }
 
 static void copy_all(tbk_fixture_t* fx, void* argument) {
@@ -56,9 +56,9 @@ static void copy_all(tbk_fixture_t* fx, void* argument) {
 
 static void check_side(tbk_fixture_t* fx, const side_t* side, uint64_t bytes) {
   int32_t kept = fx->device;
-  fx->device = side->device;
+  fx_use_device(fx, side->device);
   FX_CHECK_MEMORY(fx, side->model, side->memory, bytes);
-  fx->device = kept;
+  fx_use_device(fx, kept);
 }
 
 /* The stream is one of the source's device. */

@@ -110,7 +110,7 @@ static unsigned offered_operators(tbk_fixture_t* fx) {
 
 static void run_reopened(tbk_fixture_t* fx, sweep_case_t* one) {
   scene_t scene = {.fx = fx, .one = one};
-  if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
+  if (sweep_get(one, &sweep_device) == 1) fx_use_device(fx, fx_second_device(fx));
   const unsigned operators = offered_operators(fx);
   if (sweep_get(one, &used_axis) == 1) use_all(fx);
   for (int64_t i = 0; i < times_of(one); i++)
@@ -138,7 +138,7 @@ static void run_stale(tbk_fixture_t* fx, sweep_case_t* one) {
   scene_t scene = {.fx = fx, .one = one};
   bool closed = sweep_get(one, &when_axis) == 0;
   stale = (stale_t){0};
-  if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
+  if (sweep_get(one, &sweep_device) == 1) fx_use_device(fx, fx_second_device(fx));
   make_stale(fx, &stale);
   tbk_resources_between(fx);
   CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
@@ -236,7 +236,7 @@ static void every_function_works_behind_work_that_fails(tbk_fixture_t* fx) {
 static void every_function_works_beside_a_lost_device(tbk_fixture_t* fx) {
   const int32_t lost = fx->device;
   tbk_stream_t* stream = fx_stream(fx);
-  range_use_second_device(fx);
+  fx_use_device(fx, fx_second_device(fx));
   effects_t* on = effects_make(fx);
   tbk_status_t status =
       fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_DEVICE_LOST, &fx->error);
@@ -245,7 +245,7 @@ static void every_function_works_beside_a_lost_device(tbk_fixture_t* fx) {
   for (int turn = 0; turn < 3; turn++)
     effects_check(fx, on);
   effects_end(fx, on);
-  fx->device = lost;
+  fx_use_device(fx, lost);
 }
 
 /* ---------------------------------------------------------------------------------- forked ---- */
@@ -281,12 +281,12 @@ static void run_elsewhere(tbk_fixture_t* fx, sweep_case_t* one) {
   scene_t scene;
   effects_t *far, *on = before(fx, one, &scene);
   const int32_t here = fx->device;
-  fx->device = here == 0 ? fx_second_device(fx) : 0;
+  fx_use_device(fx, here == 0 ? fx_second_device(fx) : 0);
   far = effects_make(fx);
   for (int64_t i = 0; i < times_of(one); i++) {
-    fx->device = 1 - here;
+    fx_use_device(fx, 1 - here);
     scene_call(&scene, check, far);
-    fx->device = here;
+    fx_use_device(fx, here);
     scene_call(&scene, check, on);
   }
   effects_end(fx, far);

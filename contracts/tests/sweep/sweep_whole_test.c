@@ -132,7 +132,7 @@ static void check_slots(const whole_t* it) {
 static void run(tbk_fixture_t* fx, sweep_case_t* one) {
   whole_t* it = (whole_t*)(void*)fx_zeros(fx, sizeof *it);
   tbk_thread_t* threads[WRITERS + 1];
-  if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
+  if (sweep_get(one, &sweep_device) == 1) fx_use_device(fx, fx_second_device(fx));
   if (!prepare(fx, one, it)) return;
   atomic_store(&it->waiting, WRITERS + 1);
   for (int i = 0; i <= WRITERS; i++) {

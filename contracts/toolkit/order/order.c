@@ -48,12 +48,9 @@ void order_hold_by_event(order_t* order) {
 
 void order_on_second_device(tbk_fixture_t* fx, void (*body)(tbk_fixture_t* fx)) {
   int32_t first = fx->device;
-  tbk_device_properties_t properties = fx->properties;
-  fx->device = fx_second_device(fx);
-  REQUIRE_OK(fx->core->device_properties(fx->self, fx->device, &fx->properties, &fx->error));
+  fx_use_device(fx, fx_second_device(fx));
   body(fx);
-  fx->device = first;
-  fx->properties = properties;
+  fx_use_device(fx, first);
 }
 
 void order_stream_works(tbk_fixture_t* fx, tbk_stream_t* stream) {

@@ -50,6 +50,7 @@ void tbk_resources_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_ca
   resources.busy[0] = resources.busy[1] = 0;
   resources.session = session;
   resources.second_open = 0;
+  resources.properties[0].struct_size = resources.properties[1].struct_size = 0;
   resources.was_closed = false;
   resources.tolerant = row != NULL && injects_errors(row->needs);
   resources.by_gates = 0;
@@ -162,6 +163,17 @@ int32_t fx_second_device(tbk_fixture_t* fx) {
     fx->resources->second_open = 1;
   }
   return 1;
+}
+
+void fx_use_device(tbk_fixture_t* fx, int32_t device) {
+  if (device == fx->device) return;
+  tbk_device_properties_t* properties = &fx->resources->properties[device];
+  if (properties->struct_size == 0) {
+    properties->struct_size = sizeof *properties;
+    HELPER_OK(fx->core->device_properties(fx->self, device, properties, &fx->error));
+  }
+  fx->device = device;
+  fx->properties = *properties;
 }
 
 static tbk_status_t lay_guard(tbk_fixture_t* fx, const tbk_memory_record_t* record) {

@@ -53,7 +53,7 @@ typedef struct tbk_fixture {
   TBK_TABLE_MAP(TBK_FIXTURE_TABLE) /* fx->stream, fx->event, ... */
 #undef TBK_FIXTURE_TABLE
 
-  int32_t device; /* the device under test, 0; device 1 is opened too by fx_second_device */
+  int32_t device; /* the device under test, 0; only fx_use_device changes it */
   int32_t device_count;
   tbk_device_properties_t properties; /* of `device` */
   tbk_gate_kind_t gate;
@@ -174,6 +174,8 @@ void fx_disown_event(tbk_fixture_t* fx, tbk_event_t* event);
 
 /* Opens device 1 and returns its index (a row says "two_devices"). Closed again with the test. */
 int32_t fx_second_device(tbk_fixture_t* fx);
+/* Makes `device`, 0 or 1, the one of fx->device and fx->properties; opens nothing. */
+void fx_use_device(tbk_fixture_t* fx, int32_t device);
 
 /* Runs `function(argument)` on another thread. Joined by fx_join, or with the test. */
 typedef struct tbk_thread tbk_thread_t;

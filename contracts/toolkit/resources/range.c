@@ -71,14 +71,6 @@ void range_settle(tbk_fixture_t* fx, tbk_stream_t* stream) {
   if (stream != NULL) fx_synchronize(fx, stream);
 }
 
-void range_use_second_device(tbk_fixture_t* fx) {
-  int32_t second = fx_second_device(fx);
-  tbk_device_properties_t properties = {.struct_size = sizeof properties};
-  REQUIRE_OK(fx->core->device_properties(fx->self, second, &properties, &fx->error));
-  fx->device = second;
-  fx->properties = properties;
-}
-
 void range_provoke_errors(tbk_fixture_t* fx) {
   static const char* const clauses[] = {"MEM-009", "MEM-001", "DEV-021"};
   tbk_memory_t memory = 0;

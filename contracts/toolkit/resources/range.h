@@ -60,8 +60,6 @@ uint64_t range_size(tbk_fixture_t* fx, size_t index);
 /* Waits for `stream`; nothing to do where it is NULL. */
 void range_settle(tbk_fixture_t* fx, tbk_stream_t* stream);
 
-/* From here on fx->device and fx->properties are those of device 1, opened for the test. */
-void range_use_second_device(tbk_fixture_t* fx);
 /* Makes calls that have to fail, so that what follows comes after an error. */
 void range_provoke_errors(tbk_fixture_t* fx);
 

@@ -37,7 +37,8 @@ typedef struct tbk_resources {
   _Atomic tbk_memory_t busy[2]; /* of each device, what gates give a stream to do; 0: none yet */
   atomic_uint_fast64_t random;  /* state of fx_random */
   int second_open;              /* device 1 was opened for this case */
-  bool was_closed;              /* device 0 was open in this case, and closed */
+  tbk_device_properties_t properties[2]; /* of each device, once fx_use_device has asked for them */
+  bool was_closed;                       /* device 0 was open in this case, and closed */
   bool tolerant;     /* the case injects errors: invariants of the device are not asked for */
   unsigned by_gates; /* how often a gate showed an order: see tbk_case_report_t */
   tbk_evidence_t evidence;

@@ -11,6 +11,7 @@
 
 /* Offset, guards and what rounding to the granularity may add to a block. */
 enum { UNITS_AROUND = 10, BYTES_AROUND = 256, BLOCKS = 4 };
+enum { LEAST_BYTES = 4 << 20 }; /* that the header promises in one */
 
 uint64_t room_total(const tbk_device_properties_t* properties) {
   return properties->memory_bytes != 0 ? properties->memory_bytes : ROOM_UNKNOWN_BYTES;
@@ -21,11 +22,27 @@ uint64_t room_allocation(const tbk_device_properties_t* properties) {
   return most != 0 && most < total ? most : total;
 }
 
+static uint64_t ask_left(const tbk_fixture_t* fx) {
+  const uint64_t total = room_total(&fx->properties);
+  uint64_t free_bytes = 0, all = 0;
+  if (fx->core == NULL || !TBK_HAS(fx->core, tbk_core_t, memory_info)) return total;
+  const tbk_status_t status = fx->core->memory_info(fx->self, fx->device, &free_bytes, &all, NULL);
+  return status == TBK_OK && free_bytes < total ? free_bytes : total;
+}
+
+uint64_t room_left(const tbk_fixture_t* fx) {
+  tbk_session_t* session = fx->resources->session;
+  if (session->left_bytes == 0) session->left_bytes = ask_left(fx);
+  if (session->left_bytes < LEAST_BYTES) session->left_bytes = LEAST_BYTES;
+  return session->left_bytes;
+}
+
 bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes) {
   uint64_t share = room_total(&fx->properties) / BLOCKS;
   uint64_t most = room_allocation(&fx->properties);
   uint64_t whole = size_bytes + BYTES_AROUND + UNITS_AROUND * fx_round(fx, 1);
-  return whole <= share && whole <= most;
+  if (whole > share || whole > most) return false;
+  return whole <= LEAST_BYTES / BLOCKS || whole <= room_left(fx) / BLOCKS;
 }
 
 uint64_t room_cell(const tbk_fixture_t* fx, uint64_t bytes, uint64_t count) {

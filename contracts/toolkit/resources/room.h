@@ -2,8 +2,8 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * room.h: how much of a device a test may take. Nothing here asks the device: what it declares,
- * and where it does not what the header promises, is what a test may rely on.
+ * room.h: how much of a device a test may take: what the device declares, and where it does not what
+ * the header promises. Others may have taken most of it: before a test takes more than the least, it asks.
  */
 #ifndef TBK_CONTRACTS_ROOM_H
 #define TBK_CONTRACTS_ROOM_H
@@ -19,6 +19,8 @@
 uint64_t room_total(const tbk_device_properties_t* properties);
 /* Returns the most that may be asked for in one allocation, whatever is free. */
 uint64_t room_allocation(const tbk_device_properties_t* properties);
+/* Returns how much of its bytes others had left when a test of this process first asked for them. */
+uint64_t room_left(const tbk_fixture_t* fx);
 /* Returns whether a test may hold a few blocks of this size, each with room around it. */
 bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes);
 

@@ -80,10 +80,9 @@ void book_give_all(tbk_fixture_t* fx, book_t* book) {
     CHECK_OK(fx->stream->stream_synchronize(fx->self, book->stream, &fx->error));
 }
 
-/* An eighth of all; where others have too much for that, half of what is found, so that there is one for sure. */
+/* An eighth of what others leave; where that cannot be had, half of what is found, so that there is one for sure. */
 static void find_size(tbk_fixture_t* fx, book_t* book) {
-  const uint64_t most = room_allocation(&fx->properties),
-                 share = room_total(&fx->properties) / SHARES;
+  const uint64_t most = room_allocation(&fx->properties), share = room_left(fx) / SHARES;
   bool full = false;
   if (book->kind == BOOK_PINNED) book->size = PINNED_BYTES;
   if (book->kind > BOOK_STREAM_MEMORY) return;

@@ -6,6 +6,7 @@
 
 #include "child.h"
 #include "range.h"
+#include "room.h"
 
 #include <string.h>
 #include <time.h>
@@ -43,8 +44,7 @@ SWEEP_SHARED_DIMENSION(sweep_error, "error", {"given", 0}, {"NULL", 1});
 SWEEP_SHARED_DIMENSION(sweep_duration, "hold_ms", {"20", 20}, {"260", 260}, {"1200", 1200});
 
 uint64_t sweep_room(const tbk_fixture_t* fx) {
-  uint64_t total = fx->properties.memory_bytes;
-  uint64_t room = total != 0 ? total / 4 : 16 * M;
+  const uint64_t room = room_left(fx) / 4;
   return room < 80 * M ? room : 80 * M;
 }
 
@@ -144,7 +144,7 @@ static void set_state(scene_t* scene) {
 void scene_begin(tbk_fixture_t* fx, const sweep_case_t* one, scene_t* scene) {
   *scene = (scene_t){.fx = fx, .one = one};
   scene->error = sweep_get(one, &sweep_error) == 1 ? NULL : &fx->error;
-  if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
+  if (sweep_get(one, &sweep_device) == 1) fx_use_device(fx, fx_second_device(fx));
   if (sweep_get(one, &sweep_state) == SWEEP_REOPENED) reopen(fx);
   scene->unit = fx_round(fx, 16);
   uint64_t bytes = (SCRATCH_WORKS + 8) * scene->unit;
