@@ -52,7 +52,8 @@
   X(REM_TRUNC, 22, 2, N, SAME, 0,                                                                  \
     "what a leaves when divided towards zero, with the sign of a; exact; by zero open or NaN")     \
   X(REM_FLOOR, 23, 2, N, SAME, 1,                                                                  \
-    "what a leaves when divided towards the least, with the sign of b; by zero open or NaN")       \
+    "what a leaves when divided towards the least, with the sign of b; a zero has either sign; "   \
+    "by zero open or NaN")                                                                         \
   X(NEG, 24, 1, N, SAME, 0, "-a; of a zero the other zero")                                        \
   X(ABS, 25, 1, N, SAME, 0, "the size of a; of the least integer itself")                          \
   X(MIN, 26, 2, N, SAME, 0, "the less; NaN where either is; of two zeros either")                  \
