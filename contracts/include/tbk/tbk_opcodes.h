@@ -22,7 +22,8 @@
  *
  * Integers are of two's complement: what does not fit wraps around. A NaN among the operands gives
  * NaN unless the row says otherwise; which NaN is open. Subnormal numbers are kept or taken as
- * zeros. Two instructions are never contracted into one.
+ * zeros. A zero that FLOOR, CEIL, TRUNC, ROUND or REM_FLOOR gives has either sign, whatever its row says of signs.
+ * Two instructions are never contracted into one.
  */
 #define TBK_OPCODE_MAP(X)                                                                          \
   X(CONSTANT, 1, 0, NONE, OWN, 0, "the immediate's bits")                                          \
@@ -52,8 +53,7 @@
   X(REM_TRUNC, 22, 2, N, SAME, 0,                                                                  \
     "what a leaves when divided towards zero, with the sign of a; exact; by zero open or NaN")     \
   X(REM_FLOOR, 23, 2, N, SAME, 1,                                                                  \
-    "what a leaves when divided towards the least, with the sign of b; a zero has either sign; "   \
-    "by zero open or NaN")                                                                         \
+    "what a leaves when divided towards the least, with the sign of b; by zero open or NaN")       \
   X(NEG, 24, 1, N, SAME, 0, "-a; of a zero the other zero")                                        \
   X(ABS, 25, 1, N, SAME, 0, "the size of a; of the least integer itself")                          \
   X(MIN, 26, 2, N, SAME, 0, "the less; NaN where either is; of two zeros either")                  \
