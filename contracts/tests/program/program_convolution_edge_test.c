@@ -155,10 +155,9 @@ static void set_all(const tensor_t* tensor, number_t value) {
     number_store(tensor->type, tensor_at(tensor, i), value);
 }
 
-/* A call whose every sum has some thousands of products, all of one value. */
-static void run_long(tbk_fixture_t* fx, int64_t mode, int32_t dtype, number_t value) {
+/* A call whose every sum has some thousands of products. */
+static void make_long(tbk_fixture_t* fx, int64_t mode, int32_t dtype, number_t value) {
   const bool weight = mode == TBK_CONVOLUTION_WEIGHT;
-  const size_t mark = room_mark(fx);
   convolution_form_t form = {.mode = mode,
                              .dtype = dtype,
                              .spatial = 1,
@@ -173,8 +172,37 @@ static void run_long(tbk_fixture_t* fx, int64_t mode, int32_t dtype, number_t va
   convolution_make(fx, &job, &form);
   for (int i = 0; i < CONVOLUTION_BIAS; ++i)
     if (i != mode) set_all(&job.operands[i], value);
+}
+
+static void run_long(tbk_fixture_t* fx, int64_t mode, int32_t dtype, number_t value) {
+  const size_t mark = room_mark(fx);
+  make_long(fx, mode, dtype, value);
   convolution_finish(fx, &job, TBK_HERE("a long sum"));
   room_release(fx, mark);
+}
+
+/* Channels, filters or places cancel: every sum in FLOAT32 is exact in any order. */
+static void run_cancelling(tbk_fixture_t* fx, int64_t mode, int32_t dtype, int bits) {
+  const bool forwards = mode == TBK_CONVOLUTION_OUTPUT;
+  const size_t mark = room_mark(fx);
+  make_long(fx, mode, dtype, (number_t){1, 1, 0});
+  job_draw_cancelling(fx, &job.operands[forwards ? CONVOLUTION_IN : CONVOLUTION_OUT],
+                      mode == TBK_CONVOLUTION_WEIGHT ? 2 : 1, bits);
+  convolution_finish(fx, &job, TBK_HERE("a sum that cancels"));
+  room_release(fx, mark);
+}
+
+/* A part of a sum that is rounded by itself shows where the whole is small. Parts of small numbers stay within
+ * FLOAT16, and those of large ones are rounded though they are short. */
+static void parts_of_a_sum_of_narrow_numbers_are_not_rounded(tbk_fixture_t* fx) {
+  static const int32_t dtypes[] = {TBK_FLOAT16, TBK_BFLOAT16};
+  if (!takes(fx, 1)) return;
+  for (int64_t mode = TBK_CONVOLUTION_OUTPUT; mode <= TBK_CONVOLUTION_WEIGHT; ++mode)
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; ++d) {
+      if (!fx_has_dtype(fx, dtypes[d])) continue;
+      run_cancelling(fx, mode, dtypes[d], 5);
+      run_cancelling(fx, mode, dtypes[d], number_type(dtypes[d])->digits);
+    }
 }
 
 /* Ones: a sum in FLOAT16 stays at 2048, one in BFLOAT16 at 256. */
@@ -290,6 +318,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-055", "op:tbk::convolution dtype:FLOAT32 dtype:INT32", 0,
              what_does_not_fit_is_refused),
     TBK_CASE("PRG-052", "op:tbk::convolution dtype:FLOAT16", 0, long_sums_of_narrow_numbers_go_on),
+    TBK_CASE("PRG-052", "op:tbk::convolution dtype:FLOAT16", 0,
+             parts_of_a_sum_of_narrow_numbers_are_not_rounded),
     TBK_CASE("PRG-053", "op:tbk::convolution dtype:INT64", 0, integers_wrap),
     TBK_CASE("PRG-056", "op:tbk::convolution dtype:FLOAT32", 0, positions_keep_64_bits),
     TBK_CASE("PRG-056", "op:tbk::convolution dtype:FLOAT32", 0, results_are_the_same_with_32_bits),

@@ -258,6 +258,26 @@ static void all_spaces_that_end_beside_a_block_are_whole(tbk_fixture_t* fx) {
   index_lengths(fx, TBK_INDEX_ADD, SWEEP_ALL_LENGTHS);
 }
 
+/* Thousands of places that are few in the table, one after the other or row by row: whoever shares them among groups
+ * has to keep their order. */
+static void long_spaces_are_ordered(tbk_fixture_t* fx) {
+  static const int64_t spaces[][2] = {{0, 5003}, {3, 4099}, {2503, 2}, {70, 71}};
+  static const int32_t dtypes[] = {TBK_INT64, TBK_INT32, TBK_FLOAT32};
+  for (size_t i = 0; i < sizeof spaces / sizeof *spaces; ++i)
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; ++d)
+      for (int64_t mode = TBK_INDEX_WRITE; mode <= TBK_INDEX_ADD; ++mode) {
+        if (!fx_has_dtype(fx, dtypes[d])) continue;
+        const size_t mark = room_mark(fx);
+        index_form_t form = form_of(MANY);
+        form.mode = mode, form.dtype = dtypes[d], form.drawn = JOB_ORDINARY;
+        form.flags |= TBK_INDEX_ORDERED;
+        form.rank = spaces[i][0] > 0 ? 2 : 1;
+        memcpy(form.sizes, &spaces[i][2 - form.rank], (size_t)form.rank * sizeof *form.sizes);
+        INDEX_RUN(fx, &job, &form);
+        room_release(fx, mark);
+      }
+}
+
 static void each_place_is_written_where_its_indices_say(tbk_fixture_t* fx) {
   sweep_run(fx, &write_space);
 }
@@ -304,6 +324,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-027", "op:tbk::index dtype:INT64 dtype:INT32", 0,
              a_bad_index_is_left_out_and_reported),
     TBK_CASE("PRG-028", "op:tbk::index dtype:INT64 dtype:INT32", 0, what_is_ordered_has_one_answer),
+    TBK_CASE("PRG-028", "op:tbk::index dtype:INT64 dtype:INT32", 0, long_spaces_are_ordered),
     TBK_CASE("PRG-029", "op:tbk::index dtype:INT64 dtype:INT32", 0, a_flat_index_is_a_position),
 };
 TBK_SUITE(program_index);

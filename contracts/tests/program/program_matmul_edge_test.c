@@ -53,6 +53,35 @@ static void every_dtype_and_rank_is_taken(tbk_fixture_t* fx) {
   sweep_run(fx, &declared_space);
 }
 
+/* ----------------------------------------------------------------------------------- long sums -- */
+
+/* Where each row of a cancels, and b is ones: a sum in FLOAT32 is exact in any order. */
+static void run_cancelling(tbk_fixture_t* fx, int32_t dtype, int64_t k, int bits) {
+  const matmul_form_t form = {
+      .dtype = dtype, .m = 20, .n = 3, .k = k, .alpha = 1, .beta = 1, .drawn = JOB_SMALL};
+  const size_t mark = room_mark(fx);
+  matmul_make(fx, &job, &form);
+  const tensor_t* ones = &job.operands[MATMUL_B];
+  job_draw_cancelling(fx, &job.operands[MATMUL_A], 1, bits);
+  for (int64_t i = 0; i < ones->count; ++i)
+    number_store(ones->type, tensor_at(ones, i), (number_t){1, 1, 0});
+  matmul_finish(fx, &job, TBK_HERE("a sum that cancels"));
+  room_release(fx, mark);
+}
+
+/* A part of a sum that is rounded by itself shows where the whole is small. Parts of small numbers stay within
+ * FLOAT16, and those of large ones are rounded though they are short. */
+static void parts_of_a_sum_of_narrow_numbers_are_not_rounded(tbk_fixture_t* fx) {
+  static const int64_t depths[] = {65, 257, 1031, 3001};
+  static const int32_t dtypes[] = {TBK_FLOAT16, TBK_BFLOAT16};
+  for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; ++d)
+    for (size_t i = 0; fx_has_dtype(fx, dtypes[d]) && i < sizeof depths / sizeof *depths; ++i) {
+      run_cancelling(fx, dtypes[d], depths[i], 5);
+      run_cancelling(fx, dtypes[d], depths[i], number_type(dtypes[d])->digits);
+    }
+  CHECK(job.kernel != NULL);
+}
+
 /* ---------------------------------------------------------------------------------- what is bad -- */
 
 static tbk_tensor_t* tensor(const tbk_tensor_t* one) {
@@ -280,6 +309,8 @@ static void rows_beyond_32_bits_are_reached(tbk_fixture_t* fx) {
 
 static const tbk_case_t cases[] = {
     TBK_CASE("PRG-033", "op:tbk::matmul dtype:FLOAT32", 0, every_dtype_and_rank_is_taken),
+    TBK_CASE("PRG-036", "op:tbk::matmul dtype:FLOAT16", 0,
+             parts_of_a_sum_of_narrow_numbers_are_not_rounded),
     TBK_CASE("PRG-038", "op:tbk::matmul dtype:UINT8", TBK_CASE_THOROUGH,
              rows_beyond_32_bits_are_reached),
     TBK_CASE("PRG-042", "op:tbk::matmul dtype:FLOAT32", 0, nan_reaches_its_row_or_column),

@@ -57,44 +57,65 @@ static void set_operands(job_t* job) {
     }
 }
 
-/* The ends of other dtypes, and what lies just beside a tie of narrower ones: rounded once, all its bits count.
+/*
+ * The ends of other dtypes, and what lies just beside a tie of narrower ones: rounded once, all its bits count. And
+ * where the fractions of a dtype end: what is added there and taken away again has lost a bit.
  */
+static const long double ends[] = {INT32_MAX,
+                                   INT32_MIN,
+                                   INT32_MAX + 0.5L,
+                                   INT32_MIN - 0.5L,
+                                   127.5L,
+                                   -128.5L,
+                                   255.5L,
+                                   32767.5L,
+                                   -32768.5L,
+                                   0x1p63L - 1024,
+                                   -0x1p63L,
+                                   0x1p53L + 1,
+                                   0x1.002p0L + 0x1p-50L,
+                                   0x1.006p0L - 0x1p-50L,
+                                   0x1.01p0L + 0x1p-50L,
+                                   0x1.03p0L - 0x1p-50L,
+                                   0x1p60L + 0x1p52L + 1,
+                                   0x1p60L + 0x3p52L - 1,
+#define BOTH_SIGNS(end) (end), -(end)
+                                   BOTH_SIGNS(0x1p9L + 0.5L),
+                                   BOTH_SIGNS(0x1p20L + 0.5L),
+                                   BOTH_SIGNS(0x1p22L + 1),
+                                   BOTH_SIGNS(0x1p22L + 1.5L),
+                                   BOTH_SIGNS(0x1p23L - 0.5L),
+                                   BOTH_SIGNS(0x1p31L - 128),
+                                   BOTH_SIGNS(0x1p51L + 1),
+                                   BOTH_SIGNS(0x1p51L + 1.5L),
+                                   BOTH_SIGNS(0x1p52L - 0.5L)};
+enum { ENDS = sizeof ends / sizeof *ends, ROUNDS = 3, NANS = SPECIALS * SPECIALS + ROUNDS * ENDS };
+
+/* Of several operands the second and third are the same end, then another, then a small number, in this order. */
+static long double end_of(int64_t place, size_t operand) {
+  static const long double small[] = {3, -7, 2, 10};
+  const int64_t round = place / ENDS, which = place % ENDS;
+  if (operand == 0 || round == 0) return ends[which];
+  return round == 1 ? ends[(which + 5 * (int64_t)operand) % ENDS] : small[which % 4];
+}
+
 static void set_ends(job_t* job) {
-  static const long double ends[] = {INT32_MAX,
-                                     INT32_MIN,
-                                     INT32_MAX + 0.5L,
-                                     INT32_MIN - 0.5L,
-                                     127.5L,
-                                     -128.5L,
-                                     255.5L,
-                                     32767.5L,
-                                     -32768.5L,
-                                     0x1p63L - 1024,
-                                     -0x1p63L,
-                                     0x1p53L + 1,
-                                     0x1.002p0L + 0x1p-50L,
-                                     0x1.006p0L - 0x1p-50L,
-                                     0x1.01p0L + 0x1p-50L,
-                                     0x1.03p0L - 0x1p-50L,
-                                     0x1p60L + 0x1p52L + 1,
-                                     0x1p60L + 0x3p52L - 1};
-  const int64_t count = sizeof ends / sizeof *ends;
   for (size_t k = 0; k < job->input_count; ++k)
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < ROUNDS * ENDS; ++i) {
       const tensor_t* input = &job->sets[0].inputs[k];
-      const long double end = ends[i];
+      const long double end = end_of(i, k);
       if (input->type->dtype == TBK_BOOL) continue;
       number_store(input->type, tensor_at(input, SPECIALS * SPECIALS + i),
                    (number_t){(uint64_t)(int64_t)end, end, 0});
     }
 }
 
-/* Whatever its bits are: behind the ends, of which there are fewer than 100. */
+/* Whatever its bits are: behind the ends. */
 static void set_nans(job_t* job) {
   for (size_t k = 0; k < job->input_count; ++k) {
     const tensor_t* input = &job->sets[0].inputs[k];
     for (int i = 0; i < NUMBER_NANS && input->type->digits > 0; ++i)
-      number_store_nan(input->type, tensor_at(input, SPECIALS * SPECIALS + 100 + i), i);
+      number_store_nan(input->type, tensor_at(input, NANS + i), i);
   }
 }
 

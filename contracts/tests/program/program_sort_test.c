@@ -219,6 +219,22 @@ static void every_short_length_is_put_in_order(tbk_fixture_t* fx) {
                                 .draw = length % 2 == 0 ? SORT_ANY : SORT_FEW});
 }
 
+/* Narrow dtypes may be counted instead of compared, and long segments merged: each dtype, both ways, short and
+ * long. */
+static void equal_elements_of_every_dtype_stay_in_order(tbk_fixture_t* fx) {
+  static const int64_t lengths[] = {37, 300, 1500, 5003};
+  for (int32_t dtype = 0; dtype < 64; ++dtype)
+    for (uint64_t flags = 0; (job_dtypes(fx) >> dtype & 1) != 0 && flags <= TBK_SORT_DESCENDING;
+         ++flags)
+      for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i)
+        run_form(fx, &(sort_form_t){.dtype = dtype,
+                                    .rank = 1,
+                                    .sizes = {lengths[i]},
+                                    .flags = flags | TBK_SORT_STABLE,
+                                    .draw = SORT_FEW});
+  CHECK(generic_kernel(fx, "tbk::none", 1) == NULL); /* where no dtype is declared */
+}
+
 /* Values take the place of the input, in each of its layouts; indices lie elsewhere. */
 static void values_may_be_the_input(tbk_fixture_t* fx) {
   for (int layout = TENSOR_PLAIN; layout <= TENSOR_ROWS; ++layout)
@@ -331,6 +347,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-060", "op:tbk::sort dtype:INT64", 0, the_greatest_come_first_where_it_descends),
     TBK_CASE("PRG-061", "op:tbk::sort dtype:INT64", 0,
              equal_elements_stay_in_order_where_it_is_stable),
+    TBK_CASE("PRG-061", "op:tbk::sort dtype:INT64", 0, equal_elements_of_every_dtype_stay_in_order),
     TBK_CASE("PRG-062", "op:tbk::sort dtype:INT64", 0, the_first_of_a_segment_are_kept),
     TBK_CASE("PRG-062", "op:tbk::sort dtype:INT64", 0, the_first_of_long_segments_are_kept),
     TBK_CASE("PRG-063", "op:tbk::sort dtype:INT64", 0, an_index_names_its_value),

@@ -87,6 +87,21 @@ void job_draw_all(tbk_fixture_t* fx, const tensor_t* tensor, job_values_t values
     job_draw(fx, tensor->type, values, tensor_walk_at(&w));
 }
 
+void job_draw_cancelling(tbk_fixture_t* fx, const tensor_t* tensor, int32_t dimension, int bits) {
+  const int64_t size = tensor->sizes[dimension];
+  int64_t step = 1;
+  for (int32_t d = dimension + 1; d < tensor->rank; ++d)
+    step *= tensor->sizes[d];
+  for (int64_t at = 0; at < tensor->count; ++at) {
+    const int64_t along = at / step % size, other = at + (size - 1 - 2 * along) * step;
+    if (along > other / step % size) continue;
+    const uint64_t size_of = fx_random(fx) % (UINT64_C(1) << bits) | 1;
+    const number_t value = {size_of, size_of, 0}, less = {0 - size_of, -value.real, 0};
+    number_store(tensor->type, tensor_at(tensor, other), less);
+    number_store(tensor->type, tensor_at(tensor, at), value);
+  }
+}
+
 /* --------------------------------------------------------------------------------- operands ---- */
 
 /* The sets after the first are others. */

@@ -105,6 +105,9 @@ bool job_finish(tbk_fixture_t* fx, job_t* job, tbk_here_t here);
 void job_draw(tbk_fixture_t* fx, const number_type_t* type, job_values_t values, void* element);
 /* Sets all elements so. */
 void job_draw_all(tbk_fixture_t* fx, const tensor_t* tensor, job_values_t values);
+/* Sets all elements to whole numbers up to 2^bits, odd ones, which cancel along a dimension: the first of it all have
+ * one sign and the last the other. What is left of an odd number of them is the one in the midst. */
+void job_draw_cancelling(tbk_fixture_t* fx, const tensor_t* tensor, int32_t dimension, int bits);
 /* Returns the dtypes of programs that the device declares, INT64 and BOOL among them where it does. */
 uint64_t job_dtypes(const tbk_fixture_t* fx);
 
