@@ -194,6 +194,8 @@ static inline void ignore(tbk_status_t status) {
   (void)status;
 }
 void wrap_sleep_ms(unsigned milliseconds);
+/* Waits for the stream inside another call; a failure that shows is still the stream's to tell. */
+void wrap_wait_untold(tbk_instance_t* self, tbk_stream_t* stream);
 
 /* notes.c: what mutants of order remember of streams and events. All take the lock themselves. */
 void notes_install(wrap_t* wrap);
