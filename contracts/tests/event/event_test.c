@@ -326,6 +326,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("EVT-026", "event", 0, synchronize_goes_by_the_latest_of_many_records),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_as_long_as_it_takes),
     TBK_CASE("EVT-027", "event elapsed", 0, elapsed_refuses_events_without_a_time),
+    TBK_CASE("EVT-027", "event elapsed", 0, elapsed_goes_by_what_each_event_was_made_with),
     TBK_CASE("EVT-027", "event elapsed two_devices", 0, elapsed_refuses_events_of_two_devices),
     TBK_CASE("EVT-028", "event elapsed", 0, elapsed_refuses_null),
     TBK_CASE("EVT-029", "event elapsed", 0, elapsed_is_not_negative),
