@@ -130,6 +130,12 @@ CALLBACK(callback_every_256th_twice) {
   return CALLBACK_INNER;
 }
 
+/* As where the upper bits hold what kind of entry it is. */
+CALLBACK(callback_argument_of_48_bits) {
+  argument = (void*)((uintptr_t)argument & UINT64_C(0xFFFFFFFFFFFF));
+  return CALLBACK_INNER;
+}
+
 /* ---------------------------------------------------------------------------------- memory ---- */
 
 /* What was counted before the attempt is not taken back after it. */
@@ -308,4 +314,6 @@ const mutant_t mutants_dimension[] = {
     KERNEL_ROW(last_of_many_products_is_left_out, "PRG-034", EXTENT, NARROW, TBK_NAME_matmul,
                launch, "above 65536"),
     ROW(elapsed_is_a_constant, "EVT-032", VALUE, BROAD, event.event_elapsed, "half a ms"),
+    ROW(callback_argument_of_48_bits, "CBK-002", VALUE, NARROW, callback.callback_enqueue,
+        "the upper bits of its argument are 0"),
     {0}};
