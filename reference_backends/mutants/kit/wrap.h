@@ -45,8 +45,9 @@ typedef struct event_note {
   tbk_event_t* event;
   int32_t device;
   tbk_stream_t* recorded_on;
-  tbk_stream_t* waiter; /* the latest stream that was told to wait */
-  bool waiter_is_gone;  /* it was destroyed */
+  tbk_stream_t* waiter;  /* the latest stream that was told to wait */
+  bool waiter_is_gone;   /* it was destroyed */
+  bool recorder_is_gone; /* likewise recorded_on */
   uint64_t records, waits, queries;
   uint64_t first_ns, latest_ns; /* when it was recorded, by the host's clock */
 } event_note_t;
