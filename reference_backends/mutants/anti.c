@@ -20,15 +20,13 @@ EVENT_WAIT(wait_on_host) {
 /* The choice is the backend's: a copy on a stream may return only when it is complete. */
 UPLOAD(upload_blocks) {
   tbk_status_t status = UPLOAD_INNER;
-  if (status == TBK_OK && stream != NULL)
-    ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
+  if (status == TBK_OK && stream != NULL) wrap_wait_untold(self, stream);
   return status;
 }
 
 DOWNLOAD(download_blocks) {
   tbk_status_t status = DOWNLOAD_INNER;
-  if (status == TBK_OK && stream != NULL)
-    ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
+  if (status == TBK_OK && stream != NULL) wrap_wait_untold(self, stream);
   return status;
 }
 

@@ -55,14 +55,14 @@ PROPERTIES(legal_properties) {
 UPLOAD(legal_upload) {
   tbk_status_t status = UPLOAD_INNER;
   if (status == TBK_OK && stream != NULL && legal_of(self)->copies_block)
-    ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
+    wrap_wait_untold(self, stream);
   return status;
 }
 
 DOWNLOAD(legal_download) {
   tbk_status_t status = DOWNLOAD_INNER;
   if (status == TBK_OK && stream != NULL && legal_of(self)->copies_block)
-    ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
+    wrap_wait_untold(self, stream);
   return status;
 }
 

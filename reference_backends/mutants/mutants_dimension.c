@@ -130,6 +130,39 @@ CALLBACK(callback_every_256th_twice) {
   return CALLBACK_INNER;
 }
 
+/* As where the upper bits hold what kind of entry it is. */
+CALLBACK(callback_argument_of_48_bits) {
+  argument = (void*)((uintptr_t)argument & UINT64_C(0xFFFFFFFFFFFF));
+  return CALLBACK_INNER;
+}
+/* The event names its stream, in which there is nothing to find any more. */
+STREAM_DESTROY(destroy_takes_its_events_along) {
+  wrap_t* wrap = wrap_of(self);
+  for (size_t i = 0; stream != NULL && i < WRAP_EVENTS; ++i)
+    if (wrap->events[i].recorded_on == stream) wrap->events[i].recorder_is_gone = true;
+  STREAM_DESTROY_INNER;
+}
+EVENT_RECORD(record_has_a_stream) {
+  tbk_status_t status = EVENT_RECORD_INNER;
+  if (status != TBK_OK) return status;
+  event_note_t* note = note_of_event(wrap_of(self), event);
+  note->recorded_on = stream;
+  note->recorder_is_gone = false;
+  return status;
+}
+EVENT_WAIT(wait_crossing_from_a_destroyed_stream_does_nothing) {
+  wrap_t* wrap = wrap_of(self);
+  if (stream == NULL || event == NULL) return EVENT_WAIT_INNER;
+  const event_note_t* note = note_of_event(wrap, event);
+  const bool crosses = note->device != note_of_stream(wrap, stream)->device;
+  return crosses && note->recorder_is_gone ? TBK_OK : EVENT_WAIT_INNER;
+}
+EVENT_WAIT(wait_for_a_destroyed_stream_does_nothing) {
+  wrap_t* wrap = wrap_of(self);
+  if (stream == NULL || event == NULL) return EVENT_WAIT_INNER;
+  return note_of_event(wrap, event)->recorder_is_gone ? TBK_OK : EVENT_WAIT_INNER;
+}
+
 /* ---------------------------------------------------------------------------------- memory ---- */
 
 /* What was counted before the attempt is not taken back after it. */
@@ -249,6 +282,14 @@ LAUNCH(last_of_many_products_is_left_out) {
 #define ROW_OF(name, clause, operation, note, ...) \
   { #name, clause, MUTANT, operation, NARROW, note, {__VA_ARGS__ }, 0, 0, 0, 0 }
 
+#define OF_DESTROYED(function, clause, note)                                                \
+  {                                                                                         \
+#function, clause, MUTANT, LIFETIME, NARROW, note,                                      \
+        {PATCH(event.event_wait, function), PATCH(event.event_record, record_has_a_stream), \
+         PATCH(stream.stream_destroy, destroy_takes_its_events_along) },                    \
+         0, 0, notes_install, 0                                                             \
+  }
+
 extern const mutant_t mutants_dimension[];
 const mutant_t mutants_dimension[] = {
     ROW(upload_stops_after_16m, "CPY-004", EXTENT, NARROW, core.upload, "16 MiB at most"),
@@ -308,4 +349,10 @@ const mutant_t mutants_dimension[] = {
     KERNEL_ROW(last_of_many_products_is_left_out, "PRG-034", EXTENT, NARROW, TBK_NAME_matmul,
                launch, "above 65536"),
     ROW(elapsed_is_a_constant, "EVT-032", VALUE, BROAD, event.event_elapsed, "half a ms"),
+    ROW(callback_argument_of_48_bits, "CBK-002", VALUE, NARROW, callback.callback_enqueue,
+        "the upper bits of its argument are 0"),
+    OF_DESTROYED(wait_for_a_destroyed_stream_does_nothing, "EVT-018",
+                 "no edge where the stream that recorded is gone"),
+    OF_DESTROYED(wait_crossing_from_a_destroyed_stream_does_nothing, "EVT-021",
+                 "no edge where the stream that recorded, on another device, is gone"),
     {0}};

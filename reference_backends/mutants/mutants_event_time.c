@@ -107,6 +107,35 @@ EVENT_ELAPSED(elapsed_from_the_first_record) {
   return TBK_OK;
 }
 
+/* Where the end was recorded after the start already: a time that is there is not asked for again. */
+EVENT_ELAPSED(elapsed_to_the_first_end) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status != TBK_OK) return status;
+  const uint64_t started_ns = note_of_event(wrap_of(self), start)->latest_ns;
+  const event_note_t* note = note_of_event(wrap_of(self), end);
+  if (note->records < 2 || note->first_ns < started_ns) return status;
+  *out_ms -= (double)(note->latest_ns - note->first_ns) / 1e6;
+  if (*out_ms < 0) *out_ms = 0;
+  return status;
+}
+
+/* An event that is destroyed leaves its place with what is set in it: `calls` counts those with a time. */
+EVENT_DESTROY(destroyed_timing_leaves_a_place) {
+  double ms = 0;
+  const bool is_timed =
+      event != NULL &&
+      INNER(self, event)->event_elapsed(self, event, event, &ms, NULL) != TBK_INVALID_STATE;
+  if (is_timed) atomic_fetch_add(&wrap_of(self)->calls, 1);
+  EVENT_DESTROY_INNER;
+}
+EVENT_CREATE(create_event_in_a_place_with_timing) {
+  wrap_t* wrap = wrap_of(self);
+  if (flags != 0 || atomic_load(&wrap->calls) == 0) return EVENT_CREATE_INNER;
+  atomic_fetch_sub(&wrap->calls, 1);
+  flags = TBK_EVENT_TIMING;
+  return EVENT_CREATE_INNER;
+}
+
 EVENT_ELAPSED(elapsed_pending_is_0) {
   tbk_status_t status = EVENT_ELAPSED_INNER;
   if (status == TBK_NOT_READY) {
@@ -168,4 +197,28 @@ const mutant_t mutants_event_time[] = {
     ROW(elapsed_pending_is_0, "EVT-031", RETURN, BROAD, event.event_elapsed, "OK and 0"),
     ROW(elapsed_pending_is_state, "EVT-031", RETURN, NARROW, event.event_elapsed, "INVALID_STATE"),
     ROW(elapsed_waits, "EVT-031", ORDER, BROAD, event.event_elapsed, "waits for both"),
+    {"elapsed_to_the_first_end",
+     "EVT-014",
+     MUTANT,
+     STATE,
+     NARROW,
+     "up to the end as it was recorded first, where that is after the start",
+     {PATCH(event.event_elapsed, elapsed_to_the_first_end),
+      PATCH(event.event_record, record_notes_the_time)},
+     0,
+     0,
+     notes_install,
+     0},
+    {"create_event_in_a_place_with_timing",
+     "EVT-027",
+     MUTANT,
+     STATE,
+     NARROW,
+     "its time is taken where that of a destroyed one was",
+     {PATCH(event.event_create, create_event_in_a_place_with_timing),
+      PATCH(event.event_destroy, destroyed_timing_leaves_a_place)},
+     0,
+     0,
+     0,
+     0},
     {0}};

@@ -41,6 +41,12 @@ EVENT_QUERY(event_query_clears_other_streams) {
   if (event != NULL) clear_others(self, note_of_event(wrap_of(self), event)->recorded_on);
   return EVENT_QUERY_INNER;
 }
+/* The status of the stream is that of what ran on it last. */
+CALLBACK(callback_clears_its_stream) {
+  if (stream != NULL && atomic_load(&wrap_of(self)->kept) == (uintptr_t)stream)
+    atomic_store(&wrap_of(self)->flag, 1);
+  return CALLBACK_INNER;
+}
 /* `value`: a device was closed with an error. */
 CLOSE(close_keeps_its_error) {
   tbk_status_t status = CLOSE_INNER;
@@ -93,6 +99,9 @@ const mutant_t mutants_fault_after[] = {
            "of an event of a stream on which nothing has failed",
            PATCH(stream.stream_synchronize, synchronize_tells_unless_cleared),
            PATCH(event.event_query, event_query_clears_other_streams)),
+    CLEARS("callback_clears_its_stream", "a callback behind it, and nobody was told",
+           PATCH(stream.stream_synchronize, synchronize_tells_unless_cleared),
+           PATCH(callback.callback_enqueue, callback_clears_its_stream)),
     {"errors_outlive_a_close",
      "DEV-022",
      MUTANT,

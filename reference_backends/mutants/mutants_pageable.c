@@ -23,7 +23,7 @@ static bool is_pinned(wrap_t* wrap, const void* host) {
 static tbk_status_t wait_if_pageable(tbk_instance_t* self, tbk_status_t status, const void* host,
                                      tbk_stream_t* stream) {
   if (status == TBK_OK && stream != NULL && !is_pinned(wrap_of(self), host))
-    ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
+    wrap_wait_untold(self, stream);
   return status;
 }
 UPLOAD(pageable_upload_waits) {

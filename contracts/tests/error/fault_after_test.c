@@ -179,6 +179,76 @@ static void callbacks_behind_a_failure_run(tbk_fixture_t* fx) {
   }
 }
 
+typedef struct behind {
+  bench_t bench;
+  work_t works[WORK_KINDS];
+  tbk_event_t *recorded, *complete; /* NULL where there are no events */
+} behind_t;
+
+static void behind_begin(tbk_fixture_t* fx, behind_t* behind) {
+  bench_t* bench = &behind->bench;
+  bench_begin(fx, bench, ORDER_CELL_BYTES, 3 * WORK_KINDS);
+  bench_reset(fx, bench);
+  for (size_t i = 0; i < bench->kind_count; ++i) {
+    const work_kind_t* kind = bench->kinds[i];
+    if (kind->flags & (WORK_WRITES | WORK_ON_HOST))
+      work_write(fx, bench, &behind->works[i], kind, bench_cell(bench));
+    else
+      work_read(fx, bench, &behind->works[i], kind, bench_cell(bench));
+  }
+  bench_upload(fx, bench);
+  if (fx->event == NULL) return;
+  behind->recorded = fx_event(fx, 0);
+  behind->complete = fx_event(fx, 0);
+}
+
+/* The kinds of the bench, then what is done with events; NULL behind the last. */
+static const char* name_behind(const behind_t* behind, size_t at) {
+  const size_t kinds = behind->bench.kind_count;
+  if (at < kinds) return behind->bench.kinds[at]->name;
+  if (behind->recorded == NULL || at > kinds + 1) return NULL;
+  return at == kinds ? "event_record" : "event_wait";
+}
+
+static tbk_status_t enqueue_behind(tbk_fixture_t* fx, behind_t* behind, size_t at,
+                                   tbk_stream_t* stream) {
+  const size_t kinds = behind->bench.kind_count;
+  if (at < kinds) return work_enqueue(fx, &behind->works[at], stream);
+  if (at == kinds) return fx->event->event_record(fx->self, behind->recorded, stream, &fx->error);
+  return fx->event->event_wait(fx->self, stream, behind->complete, &fx->error);
+}
+
+/* The synchronize comes when both are over, or when nobody has waited for either. */
+static void tells_behind(tbk_fixture_t* fx, behind_t* behind, size_t at, int round) {
+  tbk_stream_t* stream = fx_stream(fx);
+  bool told = provoke(fx, stream, TBK_FAULT_WORK_FAILS) == TBK_FAILED;
+  if (round % 2 == 0) process_settle();
+  tbk_status_t status = enqueue_behind(fx, behind, at, stream);
+  CHECK_SAID(status == TBK_OK || status == TBK_FAILED, "OK, or already FAILED", "%s from the %s",
+             tbk_status_name(status), name_behind(behind, at));
+  told = told || status == TBK_FAILED;
+  if (round % 2 == 0) process_settle();
+  status = round < 2 ? fx->stream->stream_synchronize(fx->self, stream, &fx->error)
+                     : fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
+  CHECK_SAID(status == TBK_FAILED || (told && status == TBK_OK),
+             told ? "OK, or FAILED again" : "FAILED: nobody has been told before",
+             "%s behind the %s", tbk_status_name(status), name_behind(behind, at));
+  fx_disown_stream(fx, stream);
+  fx->stream->stream_destroy(fx->self, stream);
+}
+
+/* It is made ready before anything has failed. */
+static void later_work_forgets_no_failure(tbk_fixture_t* fx) {
+  behind_t* behind = (behind_t*)(void*)fx_zeros(fx, sizeof *behind);
+  behind_begin(fx, behind);
+  for (size_t at = 0; name_behind(behind, at) != NULL; ++at) {
+    for (int round = 0; round < 4; ++round)
+      tells_behind(fx, behind, at, round);
+  }
+  (void)!fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
+  bench_end(fx, &behind->bench);
+}
+
 /* ------------------------------------------------------------------------- beside a lost one --- */
 
 static void lose(tbk_fixture_t* fx, int32_t device) {
@@ -272,6 +342,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("DEV-022", "fault", TBK_CASE_CLOSED | TBK_CASE_FRESH,
              nothing_of_a_failure_is_left_when_it_is_opened_again),
     TBK_CASE("ERR-005", "fault", TBK_CASE_FRESH, asking_elsewhere_forgets_no_failure),
+    TBK_CASE("ERR-005", "fault", TBK_CASE_FRESH, later_work_forgets_no_failure),
     TBK_CASE("CBK-002", "fault callback", TBK_CASE_FRESH, callbacks_behind_a_failure_run),
     TBK_CASE("FLT-004", "fault two_devices", TBK_CASE_FRESH, a_device_is_opened_beside_a_lost_one),
     TBK_CASE("FLT-003", "fault peer two_devices", TBK_CASE_FRESH,

@@ -181,13 +181,13 @@ static void a_free_goes_to_the_device_that_it_names(tbk_fixture_t* fx) {
     block_t gone;
     block_t kept;
     block_t later;
-    fx->device = turn % 2 == 0 ? first : second;
+    fx_use_device(fx, turn % 2 == 0 ? first : second);
     block_make(fx, &gone, WORK_BYTES);
-    fx->device = turn % 2 == 0 ? second : first;
+    fx_use_device(fx, turn % 2 == 0 ? second : first);
     block_make(fx, &kept, WORK_BYTES);
-    fx->device = turn % 2 == 0 ? first : second;
+    fx_use_device(fx, turn % 2 == 0 ? first : second);
     block_drop(fx, &gone);
-    fx->device = turn % 2 == 0 ? second : first;
+    fx_use_device(fx, turn % 2 == 0 ? second : first);
     block_make(fx, &later, WORK_BYTES);
     BLOCK_CHECK(fx, &kept);
     BLOCK_CHECK(fx, &later);

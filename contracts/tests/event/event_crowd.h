@@ -12,5 +12,7 @@
 void many_streams_wait_for_one_event(tbk_fixture_t* fx);
 void stream_waits_for_its_own_event(tbk_fixture_t* fx);
 void wait_orders_work_across_devices(tbk_fixture_t* fx);
+void wait_orders_work_of_a_stream_that_is_gone(tbk_fixture_t* fx);
+void wait_orders_work_of_a_far_stream_that_is_gone(tbk_fixture_t* fx);
 
 #endif /* TBK_CONTRACTS_EVENT_CROWD_H */

@@ -113,6 +113,9 @@ void stream_waits_for_its_own_event(tbk_fixture_t* fx) {
 typedef struct crossing {
   order_t* order;
   tbk_stream_t* remote;
+  tbk_stream_t* from;  /* on it the event is recorded */
+  tbk_stream_t* after; /* NULL, or made when `from` was destroyed, maybe in its place */
+  bool leaves;         /* `from` is destroyed before anybody waits */
   atomic_int ran_while_closed;
   atomic_int ran;
 } crossing_t;
@@ -127,7 +130,11 @@ static void crossing_body(actor_t* actor) {
   crossing_t* crossing = actor->argument;
   order_t* order = crossing->order;
   tbk_fixture_t* fx = &actor->fx;
-  edge_record(order, fx);
+  CHECK_OK(fx->event->event_record(fx->self, order->event, crossing->from, &fx->error));
+  if (crossing->leaves) {
+    fx->stream->stream_destroy(fx->self, crossing->from);
+    CHECK_OK(fx->stream->stream_create(fx->self, fx->device, 0, &crossing->after, &fx->error));
+  }
   CHECK_OK(fx->event->event_wait(fx->self, crossing->remote, order->event, &fx->error));
   if (fx->callback != NULL)
     CHECK_OK(fx->callback->callback_enqueue(fx->self, crossing->remote, note_gate, crossing,
@@ -148,27 +155,49 @@ static void crossing_control(crossing_t* crossing) {
   gate_control(fx, atomic_load(&crossing->ran_while_closed));
 }
 
-/* The wait may be one on the host, so only the order is looked at. */
-static void wait_orders_work_of(tbk_fixture_t* fx, int32_t waiting) {
+static crossing_t* crossing_begin(tbk_fixture_t* fx, int32_t waiting, bool leaves) {
   crossing_t* crossing = (crossing_t*)(void*)fx_zeros(fx, sizeof *crossing);
   order_t* order = crossing->order = order_begin(fx, false);
   int32_t first = fx->device;
   fx_use_device(fx, waiting);
   crossing->remote = fx_stream(fx);
   fx_use_device(fx, first);
-  gate_close_over(fx, &order->gate, order->a, 0);
+  crossing->leaves = leaves;
+  crossing->from = leaves ? fx_stream(fx) : order->a;
+  return crossing;
+}
+
+/* Whether it is the gate that does not hold is tried on its stream: on none that is gone. */
+static void crossing_check_held(crossing_t* crossing) {
+  const tbk_gate_t* gate = &crossing->order->gate;
+  tbk_fixture_t* fx = crossing->order->fx;
+  tbk_status_t status = fx->stream->stream_query(fx->self, crossing->remote, &fx->error);
+  if (!crossing->leaves) {
+    GATE_CHECK_PENDING(fx, gate, status);
+    return;
+  }
+  CHECK_SAID(!gate_is_closed(gate) || status == TBK_NOT_READY,
+             "NOT_READY: the event is pending, though its stream is destroyed", "%s",
+             tbk_status_name(status));
+}
+
+/* The wait may be one on the host, so only the order is looked at. */
+static void wait_orders_work_of(tbk_fixture_t* fx, int32_t waiting, bool leaves) {
+  crossing_t* crossing = crossing_begin(fx, waiting, leaves);
+  order_t* order = crossing->order;
+  gate_close_over(fx, &order->gate, crossing->from, 0);
   bool closed = gate_is_closed(&order->gate);
+  if (leaves) fx_disown_stream(fx, crossing->from);
   actor_start(fx, &order->actor, crossing_body, crossing);
   bool through = actor_settle(&order->actor);
   process_settle();
-  if (closed && through) {
-    tbk_status_t status = fx->stream->stream_query(fx->self, crossing->remote, &fx->error);
-    GATE_CHECK_PENDING(fx, &order->gate, status);
-  } else if (closed) {
-    fx_evidence(fx, TBK_TRIVIAL, "a wait across devices is one of the host");
-  }
+  if (closed && through)
+    crossing_check_held(crossing);
+  else if (closed)
+    fx_evidence(fx, TBK_TRIVIAL, leaves ? order_waits : "a wait across devices is one of the host");
   gate_open(fx, &order->gate);
   actor_join(fx, &order->actor);
+  if (crossing->after != NULL) fx_adopt_stream(fx, crossing->after);
   fx_synchronize(fx, crossing->remote);
   CHECK(!atomic_load(&crossing->ran_while_closed));
   CHECK(fx->callback == NULL || atomic_load(&crossing->ran));
@@ -177,10 +206,24 @@ static void wait_orders_work_of(tbk_fixture_t* fx, int32_t waiting) {
 }
 
 static void wait_orders_work_of_first(tbk_fixture_t* fx) {
-  wait_orders_work_of(fx, 0);
+  wait_orders_work_of(fx, 0, false);
 }
 
 void wait_orders_work_across_devices(tbk_fixture_t* fx) {
-  wait_orders_work_of(fx, fx_second_device(fx));
+  wait_orders_work_of(fx, fx_second_device(fx), false);
   order_on_second_device(fx, wait_orders_work_of_first);
+}
+
+/* What the event stands for runs to its end, and is waited for, by whoever comes after. */
+void wait_orders_work_of_a_stream_that_is_gone(tbk_fixture_t* fx) {
+  wait_orders_work_of(fx, fx->device, true);
+}
+
+static void wait_of_first_for_a_stream_that_is_gone(tbk_fixture_t* fx) {
+  wait_orders_work_of(fx, 0, true);
+}
+
+void wait_orders_work_of_a_far_stream_that_is_gone(tbk_fixture_t* fx) {
+  wait_orders_work_of(fx, fx_second_device(fx), true);
+  order_on_second_device(fx, wait_of_first_for_a_stream_that_is_gone);
 }

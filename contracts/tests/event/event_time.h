@@ -10,6 +10,7 @@
 #include "fixture.h"
 
 void elapsed_refuses_events_without_a_time(tbk_fixture_t* fx);
+void elapsed_goes_by_what_each_event_was_made_with(tbk_fixture_t* fx);
 void elapsed_refuses_events_of_two_devices(tbk_fixture_t* fx);
 void elapsed_refuses_null(tbk_fixture_t* fx);
 void elapsed_is_not_negative(tbk_fixture_t* fx);

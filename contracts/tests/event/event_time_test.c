@@ -10,7 +10,7 @@
 #include "gate.h"
 #include "order.h"
 
-enum { HOLD_NS = 20000000 };
+enum { HOLD_NS = 20000000, PLACES = 4, TENANTS = 6 };
 
 /* Beyond 2^32 nanoseconds, by less than a tenth of it: what wraps there, or at 2^31, is far too short. */
 #define LONG_NS UINT64_C(4400000000)
@@ -33,6 +33,55 @@ void elapsed_refuses_events_without_a_time(tbk_fixture_t* fx) {
     CHECK_STATUS(TBK_INVALID_STATE,
                  fx->event->event_elapsed(fx->self, pairs[i][0], pairs[i][1], &ms, &fx->error));
     CHECK(ms == -1.5);
+  }
+}
+
+static void check_has_no_time(tbk_fixture_t* fx, tbk_event_t* start, tbk_event_t* end) {
+  double ms = -1.5;
+  const tbk_event_ops_t* ops = fx->event;
+  CHECK_STATUS(TBK_INVALID_STATE, ops->event_elapsed(fx->self, start, end, &ms, &fx->error));
+  CHECK_STATUS(TBK_INVALID_STATE, ops->event_elapsed(fx->self, end, start, &ms, &fx->error));
+  CHECK(ms == -1.5);
+}
+
+/* All have their time taken, then none, then again all, then every second. */
+static uint32_t tenant_flags(int tenant, int place) {
+  const bool is_timed = tenant % 2 == 0 || (tenant % 4 == 3 && place % 2 != 0);
+  return is_timed ? TBK_EVENT_TIMING : 0;
+}
+
+static void move_in(tbk_fixture_t* fx, int tenant, tbk_event_t* start, tbk_stream_t* stream,
+                    tbk_event_t* events[PLACES]) {
+  for (int i = 0; i < PLACES; ++i)
+    events[i] = fx_event(fx, tenant_flags(tenant, i));
+  for (int i = 0; i < PLACES; ++i) {
+    check_has_no_time(fx, start, events[i]); /* it was not recorded yet */
+    REQUIRE_OK(fx->event->event_record(fx->self, events[i], stream, &fx->error));
+  }
+  fx_synchronize(fx, stream);
+}
+
+/* What was in the place of an event before it, timed or not, recorded as it was, is gone with that. */
+void elapsed_goes_by_what_each_event_was_made_with(tbk_fixture_t* fx) {
+  tbk_event_t* events[PLACES];
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_event_t* start = fx_event(fx, TBK_EVENT_TIMING);
+  REQUIRE_OK(fx->event->event_record(fx->self, start, stream, &fx->error));
+  fx_synchronize(fx, stream);
+  for (int tenant = 0; tenant < TENANTS; ++tenant) {
+    move_in(fx, tenant, start, stream, events);
+    for (int i = 0; i < PLACES; ++i) {
+      double ms = -1.5;
+      if (tenant_flags(tenant, i) == 0)
+        check_has_no_time(fx, start, events[i]);
+      else
+        CHECK_OK(fx->event->event_elapsed(fx->self, start, events[i], &ms, &fx->error));
+    }
+    for (int i = 0; i < PLACES; ++i) {
+      tbk_event_t* event = events[tenant % 4 < 2 ? i : PLACES - 1 - i];
+      fx_disown_event(fx, event);
+      fx->event->event_destroy(fx->self, event);
+    }
   }
 }
 

@@ -33,13 +33,14 @@ static bool peer_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
          scene_fits(fx, one);
 }
 
+/* Of the properties, which suit both devices, none is changed. */
 static void make_side(tbk_fixture_t* fx, side_t* side, int32_t device, uint64_t bytes) {
   int32_t kept = fx->device;
   side->device = device;
   side->model = fx_bytes(fx, bytes);
-  fx_use_device(fx, device);
+  fx->device = device;
   side->memory = fx_alloc_with(fx, side->model, bytes);
-  fx_use_device(fx, kept);
+  fx->device = kept;
 }
 
 static void copy_all(tbk_fixture_t* fx, void* argument) {
@@ -56,9 +57,9 @@ static void copy_all(tbk_fixture_t* fx, void* argument) {
 
 static void check_side(tbk_fixture_t* fx, const side_t* side, uint64_t bytes) {
   int32_t kept = fx->device;
-  fx_use_device(fx, side->device);
+  fx->device = side->device;
   FX_CHECK_MEMORY(fx, side->model, side->memory, bytes);
-  fx_use_device(fx, kept);
+  fx->device = kept;
 }
 
 /* The stream is one of the source's device. */

@@ -7,6 +7,7 @@
  */
 #include "dimensions.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -164,8 +165,62 @@ static void callbacks_run_once_each_and_in_order(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
+/* -------------------------------------------------------------------------------- arguments --- */
+
+/* Each bit alone, and these: an argument need not be an address. All are different. */
+enum { ARGUMENT_BITS = 8 * sizeof(uintptr_t), ARGUMENTS = ARGUMENT_BITS + 5 };
+
+static atomic_uintptr_t received[ARGUMENTS];
+static atomic_size_t received_count;
+
+static uintptr_t argument_of(size_t at) {
+  const uintptr_t others[] = {0, UINTPTR_MAX, UINTPTR_MAX / 2, UINTPTR_MAX / 3,
+                              UINTPTR_MAX - UINTPTR_MAX / 3};
+  return at < ARGUMENT_BITS ? (uintptr_t)1 << at : others[at - ARGUMENT_BITS];
+}
+
+static void receive(void* argument) {
+  const size_t at = atomic_fetch_add(&received_count, 1);
+  if (at < ARGUMENTS) atomic_store(&received[at], (uintptr_t)argument);
+}
+
+static void enqueue_arguments(tbk_fixture_t* fx, void* argument) {
+  const scene_t* scene = argument;
+  for (size_t i = 0; i < ARGUMENTS; i++)
+    CHECK_OK(fx->callback->callback_enqueue(fx->self, scene->stream, receive, (void*)argument_of(i),
+                                            &fx->error));
+}
+
+static int times_received(uintptr_t argument) {
+  int times = 0;
+  for (size_t i = 0; i < ARGUMENTS && i < atomic_load(&received_count); i++)
+    times += atomic_load(&received[i]) == argument;
+  return times;
+}
+
+static void run_arguments(tbk_fixture_t* fx, sweep_case_t* one) {
+  scene_t scene;
+  scene_begin(fx, one, &scene);
+  atomic_store(&received_count, 0);
+  scene_call(&scene, enqueue_arguments, &scene);
+  fx_synchronize(fx, scene.stream);
+  CHECK_EQUAL(ARGUMENTS, atomic_load(&received_count));
+  for (size_t i = 0; i < ARGUMENTS; i++) {
+    const int times = times_received(argument_of(i));
+    CHECK_SAID(times == 1, "each callback gets its own argument, once", "0x%" PRIxPTR " %d times",
+               argument_of(i), times);
+  }
+}
+
+static void callbacks_get_every_bit_of_their_argument(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&sweep_stream, &sweep_device, &sweep_thread}, queue_fits, run_arguments, 0};
+  sweep_run(fx, &space);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("STR-001", "stream", TBK_CASE_THOROUGH, a_chain_holds_however_long_it_is),
     TBK_CASE("CBK-002", "callback", TBK_CASE_THOROUGH, callbacks_run_once_each_and_in_order),
+    TBK_CASE("CBK-002", "callback", 0, callbacks_get_every_bit_of_their_argument),
 };
 TBK_SUITE(sweep_queue);

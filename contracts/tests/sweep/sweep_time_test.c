@@ -129,6 +129,60 @@ static void elapsed_is_of_the_latest_records_across_streams(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
+/* ------------------------------------------------------------------ recorded once more --- */
+
+/* The end was recorded after the start already, and is then recorded again. */
+typedef struct again {
+  span_t span;
+  int ends;   /* how often before the last time */
+  bool waits; /* for each of them */
+  bool asks;  /* for the time up to it */
+} again_t;
+
+enum { AGAIN_MS = 60 };
+
+static void record_early(tbk_fixture_t* fx, again_t* again, tbk_stream_t* stream) {
+  double ms = -1;
+  again->span.start = fx_event(fx, TBK_EVENT_TIMING);
+  again->span.end = fx_event(fx, TBK_EVENT_TIMING);
+  record(fx, again->span.start, stream);
+  for (int i = 0; i < again->ends; ++i) {
+    REQUIRE_OK(fx->event->event_record(fx->self, again->span.end, stream, &fx->error));
+    if (again->waits)
+      REQUIRE_OK(fx->event->event_synchronize(fx->self, again->span.end, &fx->error));
+  }
+  if (!again->asks) return;
+  CHECK_OK(fx->event->event_elapsed(fx->self, again->span.start, again->span.end, &ms, &fx->error));
+  CHECK_SAID(ms >= 0, "an end that is not before its start", "%g ms", ms);
+}
+
+static void run_once_more(tbk_fixture_t* fx, sweep_case_t* one) {
+  scene_t scene;
+  again_t agains[SPANS] = {
+      {{", the end was recorded after the start before", {0}, 0, 0}, 1, true, false},
+      {{", the end was recorded three times after the start before", {0}, 0, 0}, 3, true, false},
+      {{", the end was recorded after the start, and asked for, before", {0}, 0, 0}, 1, true, true},
+      {{", the end was recorded twice before, with no wait", {0}, 0, 0}, 2, false, false}};
+  scene_begin(fx, one, &scene);
+  tbk_stream_t* streams[] = {fx_stream(fx), fx_stream(fx)};
+  const uint64_t outer = fx_now_ns();
+  for (int i = 0; i < SPANS; ++i)
+    record_early(fx, &agains[i], streams[0]);
+  const uint64_t inner = fx_now_ns();
+  let_pass(inner, AGAIN_MS);
+  const double least = (double)(fx_now_ns() - inner) / 1e6;
+  for (int i = 0; i < SPANS; ++i)
+    record(fx, agains[i].span.end, streams[sweep_get(one, &end_axis)]);
+  const double most = (double)(fx_now_ns() - outer) / 1e6;
+  for (int i = 0; i < SPANS; ++i)
+    check_elapsed(fx, &agains[i].span, least, most);
+}
+
+static void elapsed_is_to_the_latest_end(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&sweep_device, &end_axis}, scene_fits, run_once_more, 0};
+  sweep_run(fx, &space);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("EVT-032", "event elapsed callback", 0, elapsed_is_of_the_right_order),
     TBK_CASE("EVT-029", "event elapsed callback", TBK_CASE_THOROUGH,
@@ -136,5 +190,6 @@ static const tbk_case_t cases[] = {
     TBK_CASE("EVT-014", "event elapsed", 0, elapsed_is_of_the_latest_records),
     TBK_CASE("EVT-014", "event elapsed", TBK_CASE_THOROUGH,
              elapsed_is_of_the_latest_records_across_streams),
+    TBK_CASE("EVT-014", "event elapsed", 0, elapsed_is_to_the_latest_end),
 };
 TBK_SUITE(sweep_time);

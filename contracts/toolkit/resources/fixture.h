@@ -53,7 +53,7 @@ typedef struct tbk_fixture {
   TBK_TABLE_MAP(TBK_FIXTURE_TABLE) /* fx->stream, fx->event, ... */
 #undef TBK_FIXTURE_TABLE
 
-  int32_t device; /* the device under test, 0; only fx_use_device changes it */
+  int32_t device; /* the device under test, 0; fx_use_device changes it */
   int32_t device_count;
   tbk_device_properties_t properties; /* of `device` */
   tbk_gate_kind_t gate;

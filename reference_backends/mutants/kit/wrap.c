@@ -46,6 +46,12 @@ void wrap_sleep_ms(unsigned milliseconds) {
     continue;
 }
 
+void wrap_wait_untold(tbk_instance_t* self, tbk_stream_t* stream) {
+  const tbk_fault_ops_t* fault = INNER(self, fault);
+  if (INNER(self, stream)->stream_synchronize(self, stream, NULL) == TBK_FAILED && fault != NULL)
+    ignore(fault->fault_enqueue(self, stream, TBK_FAULT_WORK_FAILS, NULL));
+}
+
 /* What is broken: the reference beside this library, or what the environment names. */
 static bool inner_path(char* path, size_t path_bytes) {
   const char* stated = getenv("TBK_MUTANTS_OF");

@@ -45,8 +45,9 @@ typedef struct event_note {
   tbk_event_t* event;
   int32_t device;
   tbk_stream_t* recorded_on;
-  tbk_stream_t* waiter; /* the latest stream that was told to wait */
-  bool waiter_is_gone;  /* it was destroyed */
+  tbk_stream_t* waiter;  /* the latest stream that was told to wait */
+  bool waiter_is_gone;   /* it was destroyed */
+  bool recorder_is_gone; /* likewise recorded_on */
   uint64_t records, waits, queries;
   uint64_t first_ns, latest_ns; /* when it was recorded, by the host's clock */
 } event_note_t;
@@ -194,6 +195,8 @@ static inline void ignore(tbk_status_t status) {
   (void)status;
 }
 void wrap_sleep_ms(unsigned milliseconds);
+/* Waits for the stream inside another call; a failure that shows is still the stream's to tell. */
+void wrap_wait_untold(tbk_instance_t* self, tbk_stream_t* stream);
 
 /* notes.c: what mutants of order remember of streams and events. All take the lock themselves. */
 void notes_install(wrap_t* wrap);
