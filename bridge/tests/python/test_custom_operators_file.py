@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
+from torch_tbk.custom.bounds import BeyondBoundsError
 from torch_tbk.custom.dry import read_and_try
 from torch_tbk.custom.formula import Formula
 from torch_tbk.custom.lines import OperatorsError
@@ -62,6 +64,27 @@ MISTAKES = [
     ("x * y + a", "'[x for x in y]'", "4: a formula has no ListComp"),
     ("x * y + a", "__import__('os')", "4: '__import__' is no argument"),
     ("    formula: x * y + a\n", "", "3: operators: 'formula' is a required property"),
+    ("    samples:", "    sampels:", "13: unknown key 'sampels'; samples is meant?"),
+    ("namespace: acme", "namspace: acme", "1: unknown key 'namspace'; namespace is meant?"),
+    ("{name: ", "{nmae: ", "7: unknown key 'nmae'; name is meant?"),
+    (
+        "float a=1.0",
+        "float a=b",
+        "3: PyTorch can't read 'f(Tensor x, Tensor y, float a=b) -> Tensor'"
+        ": invalid numeric default value: 'b) -> Tensor'",
+    ),
+    ("float a=1.0", "int a=99999999999999999999", "3: PyTorch can't read"),
+    ("float a=1.0", "float x=1.0", "3: two arguments are called x"),
+    ("float a=1.0", "...", "3: an operator names all its arguments"),
+    ("float a=1.0", "*, Tensor? a=None", "3: a is a tensor that is given by keyword alone"),
+    ("float a=1.0", "*, Tensor[] a", "3: a is a tensor that is given by keyword alone"),
+    ("float a=1.0", "Tensor[] a", "8: a is a list of tensors, which has no gradient: add it to"),
+    ("y: grad * x", "a: grad * x", "9: a is a float: a gradient is described of a tensor alone"),
+    ("{like: x}", "{like: a}", "6: an output is like a tensor, and a is none"),
+    ("{like: x}", "{shape: [3], dtype: []}", "6: operators.outputs.dtype: "),
+    ("x * y + a", "x" + "+ x" * 9000, "4: it is nested too deep"),
+    ("[float32]", "[flaot32]", "12: 'flaot32' is no dtype of PyTorch; float32 is meant?"),
+    ("x: [3],", "x: [100000, 100000],", "14: 10000000003 elements; a sample has 67108864 at most"),
     ("{like: x}", "{like: z}", "6: no argument is called 'z'"),
     ("{like: x}", "{shape: [1]}", "6: an output has `like`, or `shape` and `dtype`"),
     ("- {like: x}", "- {like: x}\n      - {like: y}", "5: 2 rules for 1 result"),
@@ -72,7 +95,6 @@ MISTAKES = [
     ("y: grad * x", "z: grad * x", "9: no argument is called 'z'"),
     ("grad * y", "grda * y", "10: 'grda' is no argument, and no function of PyTorch; grad is"),
     ("gradients:", "operator: f\n      gradients:", "8: it has `gradients`, or `operator`"),
-    ("[float32]", "[flaot32]", "12: 'flaot32' is no dtype"),
     ("y: [3]}", "z: [3]}", "14: no argument is called 'z'"),
     (", y: [3]}", "}", "14: it has no y"),
     ("y: [3]}", "y: 3}", "14: y: a shape is a list of sizes, not 3"),
@@ -247,3 +269,118 @@ def test_what_pytorchs_parser_found_is_told(tmp_path: Path) -> None:
     file.write_text(RIGHT.replace("f(Tensor x,", "f(Tensor x"))
     with pytest.raises(OperatorsError, match="found 'ident' here: 'Tensor y, float a"):
         read_operators(file)
+
+
+@pytest.mark.parametrize(
+    ("schema", "says"),
+    [
+        ("f(Tensr x) -> Tensor", "unknown type specifier: 'Tensr x) -> Tensor'"),
+        ("f(Tensor x) -> Foo", "unknown type specifier: 'Foo'"),
+        ("f(Tensor x, str s=abc) -> Tensor", "invalid numeric default value: 'abc) -> Tensor'"),
+        ("f(Tensor x, int a=99999999999999999999) -> Tensor", "a number is beyond 64 bits"),
+        ("f(Tensor x, float a=1e999) -> Tensor", "a number is beyond 64 bits"),
+        ("f(Tensor x, int k=1, int m) -> Tensor", "positional argument follows default argument"),
+        ("f(Tensor x", "expected ) but found 'eof'"),
+        ("f(\n  Tensor x, Tensr y) -> Tensor", "unknown type specifier: 'Tensr y) -> Tensor'"),
+    ],
+)
+def test_why_a_schema_cannot_be_read_is_told(schema: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "acme.yml"
+    entry = json.dumps({"schema": schema, "formula": "x", "samples": [{"x": [3]}]})
+    file.write_text(f"namespace: acme\noperators:\n  - {entry}\n")
+    with pytest.raises(OperatorsError) as error:
+        read_operators(file)
+    assert f"{file}:3: PyTorch can't read" in str(error.value)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+LIST = """\
+namespace: acme
+operators:
+  - schema: f(Tensor[] xs) -> Tensor
+    formula: sum(stack(xs), 0)
+    backward: {gradients: {xs: grad}}
+    samples: [{xs: [[3], [3]]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("instead", "says"),
+    [
+        ("gradients: {xs: grad}", "5: xs is a Tensor[]: a gradient is described of a tensor alone"),
+        ("gradients: {xy: grad}", "5: no argument is called 'xy'"),
+        ("operator: f, arguments: [grad], gives: [xs]", "5: xs is a Tensor[]: a gradient is"),
+    ],
+)
+def test_a_list_of_tensors_has_no_gradient(instead: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "acme.yml"
+    file.write_text(LIST.replace("gradients: {xs: grad}", instead))
+    with pytest.raises(OperatorsError) as error:
+        read_operators(file)
+    assert str(error.value).startswith(f"{file}:{says}")
+    assert not str(error.value).endswith("there are ")
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "says"),
+    [
+        ("x * y + a", "a", "4: acme::f: the formula gives 1.0, and not a tensor"),
+        ("x * y + a", "x.shape == y.shape", "4: acme::f: the formula gives True, and not a tensor"),
+        ("x * y + a", "'\"text\"'", "4: acme::f: the formula gives 'text', and not a tensor"),
+        ("grad * y", "a", "10: the gradient of x does not fit a sample: acme::f: the formula"),
+        ("grad * y", "grad + zeros(7)", "10: the gradient of x does not fit a sample: Runtime"),
+    ],
+)
+def test_a_formula_that_gives_no_tensor_is_told(
+    there: str, instead: str, says: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "acme.yml"
+    file.write_text(RIGHT.replace(there, instead))
+    with pytest.raises(OperatorsError) as error:
+        read_and_try(file)
+    assert str(error.value).startswith(f"{file}:{says}"), error.value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9 ** 9 ** 9 ** 9",
+        "1 << 10 ** 12",
+        "2 ** n",
+        "[0] * 10 ** 12",
+        "10 ** 12 * [0]",
+        "'%1000000000d' % 3",
+        "a = 9\n" + "a = a * a\n" * 60 + "a",
+        "a = [9]\n" + "a = a + a\n" * 60 + "a",
+    ],
+)
+def test_arithmetic_without_a_bound_ends(text: str) -> None:
+    with pytest.raises(BeyondBoundsError):
+        Formula(text, ["n"])({"n": 10**18})
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("2 ** 100 / 2 ** 99", 2.0),
+        ("2 ** -1", 0.5),
+        ("(-1) ** 10 ** 9", 1),
+        ("1 << 40", 2**40),
+        ("7 % 4 + 2 * 3", 9),
+        ("[2] * 2 + [3]", [2, 2, 3]),
+        ("2.5 ** 2", 6.25),
+    ],
+)
+def test_arithmetic_within_bounds_is_pythons(text: str, result: object) -> None:
+    assert Formula(text, [])({}) == result
+
+
+def test_what_follows_an_absent_tensor_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "acme.yml"
+    text = RIGHT.replace("float a=1.0", "Tensor? a=None").replace("x * y + a", "x * y")
+    text = text.replace("      gradients", "      not_differentiable: [a]\n      gradients")
+    for rule in ("like: a", "shape: [3], dtype: [x, a]"):
+        file.write_text(text.replace("like: x", rule))
+        with pytest.raises(OperatorsError, match="an output follows a, which is not given"):
+            read_and_try(file)

@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from torch_tbk.custom.lines import read_document
-from torch_tbk.custom.samples import arguments_of, mapped
-from torch_tbk.custom.spec import Operator, read_operators
-from torch_tbk.custom.values import by_formula
+from torch_tbk.custom.samples import Values, arguments_of, mapped
+from torch_tbk.custom.spec import Operator, gradient_names, read_operators
+from torch_tbk.custom.values import NoTensorError, by_formula, check_is_tensor
+
+_Place = tuple[str | int, ...]
 
 
 def read_and_try(path: Path) -> list[Operator]:
@@ -20,29 +25,58 @@ def read_and_try(path: Path) -> list[Operator]:
     operators = read_operators(path)
     for index, one in enumerate(operators):
         for place, sample in enumerate(one.samples):
-            if said := _fault(one, sample):
-                raise read_document(path).error(["operators", index, "samples", place], said)
+            if found := _fault(one, sample):
+                where = found[0] or ("samples", place)
+                raise read_document(path).error(["operators", index, *where], found[1])
     return operators
 
 
-def _fault(one: Operator, sample: Mapping[str, Any]) -> str:
-    """Returns why the formula, or a rule of the outputs, does not fit a sample; empty where it
-    does. Tensors without data find it out; the host confirms it, since not everything that
-    computes goes without data.
+def _fault(one: Operator, sample: Mapping[str, Any]) -> tuple[_Place, str] | None:
+    """Returns why a formula, or a rule of the outputs, does not fit a sample, and where that stands
+    if it is not in the sample; None where they fit.
     """
     try:
         values = arguments_of(one, sample, one.dtypes[0], seed=1)
     except Exception as error:  # whatever PyTorch raises
-        return f"this sample can't be made: {_line(error)}"
+        return (), f"this sample can't be made: {_line(error)}"
+    if fault := _raised(partial(by_formula, one), values):
+        if isinstance(fault, NoTensorError):
+            return ("formula",), _line(fault)
+        return (), f"the formula does not fit this sample: {_line(fault)}"
+    for name in one.backward.gradients if one.backward else ():
+        wanted = values[name]
+        if not (isinstance(wanted, torch.Tensor) and wanted.is_floating_point()):
+            continue
+        if fault := _raised(partial(_gradient, one, name), values):
+            said = f"the gradient of {name} does not fit a sample: {_line(fault)}"
+            return ("backward", "gradients", name), said
+    return None
+
+
+def _raised(compute: Callable[[Values], object], values: Values) -> Exception | None:
+    """Returns what a computation raises. Tensors without data find it out; the host confirms it,
+    since not everything that computes goes without data.
+    """
+    found: Exception | None = None
     for computed in (mapped(values, lambda tensor: tensor.to("meta")), values):
         try:
-            by_formula(one, computed)
-        except Exception as error:
-            said = _line(error)
+            compute(computed)
+        except Exception as error:  # whatever PyTorch raises
+            found = error
         else:
-            return ""
-    return f"the formula does not fit this sample: {said}"
+            return None
+    return found
+
+
+def _gradient(one: Operator, name: str, values: Values) -> None:
+    """Computes a gradient that a formula describes, of ones that come in."""
+    rule = one.backward.gradients[name] if one.backward else one.formula
+    results = by_formula(one, values)
+    made = dict(zip(one.returned, results, strict=True))
+    grads = dict(zip(gradient_names(one), map(torch.ones_like, results), strict=True))
+    check_is_tensor(one, rule({**values, **made, **grads}))
 
 
 def _line(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    said = str(error).strip().partition(chr(10))[0]
+    return said if isinstance(error, NoTensorError) else f"{type(error).__name__}: {said}"

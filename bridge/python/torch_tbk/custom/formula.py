@@ -7,11 +7,13 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Collection, Mapping
+from functools import cache
 from types import CodeType
 from typing import Any
 
 import torch
 
+from torch_tbk.custom.bounds import FUNCTIONS, Bounding
 from torch_tbk.custom.near import meant
 
 _NODES = (
@@ -21,6 +23,7 @@ _NODES = (
 )  # fmt: skip
 _ATTRIBUTES = frozenset({"dtype", "shape", "ndim", "device"})
 _RESULT = "result of the formula"  # no name that a formula can write
+_TOO_DEEP = "it is nested too deep: name parts of it in lines before the last one"
 
 
 class FormulaError(ValueError):
@@ -63,6 +66,12 @@ def known(name: str) -> Any:
     return found
 
 
+@cache
+def dtypes() -> tuple[str, ...]:
+    """Returns the names of PyTorch's dtypes."""
+    return tuple(name for name, one in vars(torch).items() if isinstance(one, torch.dtype))
+
+
 class Formula:
     """An expression, after any number of lines that name a part of it: `t = tanh(x)`.
 
@@ -76,13 +85,20 @@ class Formula:
             tree = ast.parse(text.strip())
         except SyntaxError as error:
             raise FormulaError(f"not an expression: {error.msg}: {text.strip()}") from None
+        except (RecursionError, MemoryError):
+            raise FormulaError(_TOO_DEEP) from None
+        except ValueError as error:  # such as a letter that no text has
+            raise FormulaError(f"not an expression: {error}") from None
         own = _assigned(tree)
-        self._functions: dict[str, Any] = {}
+        self._functions: dict[str, Any] = dict(FUNCTIONS)
         for node in ast.walk(tree):
             self._check(node, names, own)
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         self.names = frozenset(used & set(names))
-        self._code = _compile(tree)
+        try:
+            self._code = _compile(tree)
+        except (RecursionError, MemoryError):
+            raise FormulaError(_TOO_DEEP) from None
 
     def __call__(self, values: Mapping[str, Any]) -> Any:
         """Returns what it computes of `values`; what PyTorch raises, it raises."""
@@ -121,6 +137,7 @@ def _compile(tree: ast.Module) -> CodeType:
     last = tree.body[-1]
     target = ast.Name(id=_RESULT, ctx=ast.Store())
     tree.body[-1] = ast.Assign(targets=[target], value=last.value)
+    tree = Bounding().visit(tree)
     return compile(ast.fix_missing_locations(tree), "formula", "exec")
 
 

@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
-from torch_tbk.custom.formula import known
+from torch_tbk.custom.formula import dtypes, known
 from torch_tbk.custom.members import spelled
 from torch_tbk.custom.near import meant
 
 _KEYS = ("shape", "dtype", "low", "high")  # of a tensor that is more than its shape
+_MOST_ELEMENTS = 2**26  # of all tensors of a sample, each of which is copied a few times
 _INTEGERS = range(-(2**63), 2**63)
 _CALLED = {"SymInt": "int", "number": "number", "Scalar": "number", "ScalarType": "dtype"}
 Fault = tuple[tuple[str | int, ...], str]  # where, below the argument; what
@@ -22,6 +25,33 @@ Fault = tuple[tuple[str | int, ...], str]  # where, below the argument; what
 def fault_of_sample(argument: torch.Argument, value: object) -> Fault | None:
     """Returns what is wrong with the value of a sample; None where nothing is."""
     return _fault(spelled(argument), value, _fills(argument))
+
+
+def fault_of_schema(schema: torch.FunctionSchema) -> str:
+    """Returns what is wrong with arguments that PyTorch's parser takes; empty where nothing is."""
+    if re.search(r"(\(|, )\.\.\.\)", str(schema)):
+        return "an operator names all its arguments and results, without ..."
+    names = [one.name for one in schema.arguments]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        return f"two arguments are called {twice}"
+    return next(filter(None, map(fault_of_default, schema.arguments)), "")
+
+
+def fault_of_size(arguments: Sequence[torch.Argument], sample: Mapping[str, Any]) -> str:
+    """Returns that a sample is too large for the checks; empty where it is not. The values are of
+    their types."""
+    count = sum(_elements(spelled(one), sample.get(one.name)) for one in arguments)
+    return f"{count} elements; a sample has {_MOST_ELEMENTS} at most" * (count > _MOST_ELEMENTS)
+
+
+def _elements(word: str, value: Any) -> int:
+    if value is None or not word.startswith("Tensor"):
+        return 0
+    if word.endswith("?"):
+        return _elements(word[:-1], value)
+    if word.endswith("[]"):
+        return sum(_elements(word[:-2], one) for one in value)
+    return math.prod(value["shape"] if isinstance(value, dict) else value)
 
 
 def fault_of_default(argument: torch.Argument) -> str:
@@ -72,7 +102,8 @@ def _fault_of_tensor(value: object) -> Fault | None:
         more = meant(unknown[0], _KEYS) or f"; there are {', '.join(sorted(_KEYS))}"
         return (unknown[0],), f"unknown key {unknown[0]!r}{more}"
     if "dtype" in rule and (found := _fault_of_one("ScalarType", rule["dtype"])):
-        return ("dtype",), f"{rule['dtype']!r} is no dtype of PyTorch"
+        more = meant(str(rule["dtype"]), dtypes())
+        return ("dtype",), f"{rule['dtype']!r} is no dtype of PyTorch{more}"
     shape = rule.get("shape")
     if isinstance(value, dict) and shape is None:
         return (), "a tensor has a `shape`"

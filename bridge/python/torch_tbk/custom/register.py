@@ -202,9 +202,14 @@ def _backward(one: Operator) -> Callable[..., Any]:
         values = {**ctx.tbk_others, **dict(zip(ctx.tbk_tensors, ctx.saved_tensors, strict=True))}
         values.update(zip(gradient_names(one), grads, strict=True))
         found = _gradients(one, values, needs)
-        return tuple(found.get(name) for name in names if name in needs)
+        return tuple(_given_back(found.get(name), needs[name]) for name in names if name in needs)
 
     return backward
+
+
+def _given_back(gradient: torch.Tensor | None, needs: Any) -> Any:
+    """Returns a gradient as PyTorch takes it: of a list, whose mask is one too, there is none."""
+    return [None] * len(needs) if isinstance(needs, (list, tuple)) else gradient
 
 
 def _gradients(
@@ -217,6 +222,7 @@ def _gradients(
             f"gradient through it"
         )
     rule = one.backward
+    # PyTorch says nothing of an argument that the call left out.
     if rule.operator is None:
         return {name: rule.gradients[name](values) for name in rule.gradients if needs.get(name)}
     values[NEEDED] = [bool(needs.get(name)) for name in rule.gives]
@@ -226,7 +232,8 @@ def _gradients(
     count = len(given) - len(keyword_only)
     results = other(*given[:count], **dict(zip(keyword_only, given[count:], strict=True)))
     results = results if isinstance(results, tuple) else (results,)
-    return {name: one_of for name, one_of in zip(rule.gives, results, strict=True) if needs[name]}
+    return {name: one_of for name, one_of in zip(rule.gives, results, strict=True)
+            if needs.get(name)}  # fmt: skip
 
 
 def _autocast(one: Operator, key: str, device_type: str) -> Callable[..., Any]:

@@ -4,24 +4,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import torch
 
-from torch_tbk.custom.formula import Formula, FormulaError, known
-from torch_tbk.custom.given import fault_of_default, fault_of_sample
+from torch_tbk.custom.form import check_form, hint, unreadable
+from torch_tbk.custom.formula import Formula, FormulaError, dtypes, known
+from torch_tbk.custom.given import fault_of_sample, fault_of_schema, fault_of_size
 from torch_tbk.custom.lines import Document, OperatorsError, counted, read_document
-from torch_tbk.custom.members import Member, TypeNotCarriedError, members
+from torch_tbk.custom.members import Member, TypeNotCarriedError, members, spelled
 from torch_tbk.custom.near import meant
 
 _KEPT_NAMESPACES = frozenset({"aten", "prim", "prims", "tbk", "torch", "quantized", "c10d"})
-_SCHEMA = Path(__file__).with_name("schema.json")
 NEEDED = "needed"  # in `arguments` of backward: which gradients are wanted
 
 
@@ -101,18 +98,23 @@ class Operator:
     @property
     def tensors(self) -> tuple[str, ...]:
         """Returns the arguments that are a tensor."""
-        return tuple(
-            one.name for one in self.schema.arguments if str(one.type) in _TENSOR_TYPES
-        )  # fmt: skip
+        return _tensors(self.schema)
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        """Returns the arguments that are a list of tensors."""
+        return tuple(one.argument for one in self.members if one.kind == "inputs")
 
 
-_TENSOR_TYPES = ("Tensor", "Optional[Tensor]")
+def _tensors(schema: torch.FunctionSchema) -> tuple[str, ...]:
+    found = schema.arguments
+    return tuple(one.name for one in found if spelled(one) in ("Tensor", "Tensor?"))
 
 
 def read_operators(path: Path) -> list[Operator]:
     """Returns the operators of a file. Raises OperatorsError: one line, with file and line."""
     document = read_document(path)
-    _check_form(document)
+    check_form(document)
     namespace = document.value["namespace"]
     if namespace in _KEPT_NAMESPACES:
         raise document.error(["namespace"], f"{namespace} is kept by PyTorch; take your own name")
@@ -120,43 +122,6 @@ def read_operators(path: Path) -> list[Operator]:
     found = [reader.read(index) for index in range(len(document.value["operators"]))]
     _check_together(document, found)
     return found
-
-
-@cache
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads(_SCHEMA.read_text(encoding="utf-8")))
-
-
-def _check_form(document: Document) -> None:
-    """Raises for the first thing that the schema of these files does not allow."""
-    if document.value is None:
-        raise document.error([], "the file is empty")
-    errors = list(_validator().iter_errors(document.value))
-    if not errors:
-        return
-    error = jsonschema.exceptions.best_match(errors)
-    path = list(error.absolute_path)
-    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        allowed = list(error.schema.get("properties", {}))
-        key = next(one for one in error.instance if one not in allowed)
-        raise document.error([*path, key], f"unknown key {key!r}{_meant(key, allowed)}")
-    place = ".".join(str(one) for one in path if isinstance(one, str))
-    raise document.error(path, f"{place}: {error.message}" if place else error.message)
-
-
-def unreadable(said: str) -> str:
-    """Returns in a line what PyTorch's parser says: what it found, and the text at that place."""
-    lines = said.splitlines()
-    first = " ".join(lines[0].split())
-    at = next((index for index, line in enumerate(lines) if line.rstrip().endswith("HERE")), 0)
-    if not first.endswith("here:") or at < 1:
-        return first
-    column = len(lines[at]) - len(lines[at].lstrip())
-    return f"{first} {lines[at - 1][column : column + 40]!r}"
-
-
-def _meant(word: str, there: Collection[str]) -> str:
-    return meant(word, there) or f"; there are {', '.join(sorted(there))}"
 
 
 def _check_together(document: Document, found: Sequence[Operator]) -> None:
@@ -173,7 +138,7 @@ def _check_together(document: Document, found: Sequence[Operator]) -> None:
         path = ["operators", index, "backward", "operator"]
         if one.backward.operator not in seen:
             said = f"no operator of this file is called {one.backward.operator!r}"
-            raise document.error(path, said + _meant(one.backward.operator, seen))
+            raise document.error(path, said + hint(one.backward.operator, seen))
         other = seen[one.backward.operator]
         if len(other.returned) != len(one.backward.gives):
             raise document.error(
@@ -197,6 +162,7 @@ class _Reader:
         self._namespace = namespace
         self._path: list[str | int] = []
         self._entry: dict[str, Any] = {}
+        self._tensors: tuple[str, ...] = ()
 
     def read(self, index: int) -> Operator:
         """Returns the operator of an entry."""
@@ -204,6 +170,7 @@ class _Reader:
         self._entry = self._document.value["operators"][index]
         schema = self._schema()
         found = self._members(schema)
+        self._tensors = _tensors(schema)
         names = [argument.name for argument in schema.arguments]
         kernel = self._entry.get("kernel", {})
         dtypes = self._entry.get("dtypes", ["float32"])
@@ -243,12 +210,11 @@ class _Reader:
             raise self._error("schema", f"write it without {text.partition('::')[0]}::")
         try:
             found = torch._C.parse_schema(f"{self._namespace}::{text}")
-        except RuntimeError as error:
-            said = unreadable(str(error))
-            raise self._error("schema", f"PyTorch can't read {text!r}: {said}") from None
-        for argument in found.arguments:
-            if said := fault_of_default(argument):
-                raise self._error("schema", said)
+        except (RuntimeError, IndexError) as error:
+            said = f"PyTorch can't read {text!r}: {unreadable(error)}"
+            raise self._error("schema", said) from None
+        if said := fault_of_schema(found):
+            raise self._error("schema", said)
         return found
 
     def _members(self, schema: torch.FunctionSchema) -> tuple[Member, ...]:
@@ -266,7 +232,7 @@ class _Reader:
     def _dtype(self, name: str, *place: str | int) -> torch.dtype:
         found = known(name)
         if not isinstance(found, torch.dtype):
-            raise self._error(*place, f"{name!r} is no dtype of PyTorch")
+            raise self._error(*place, f"{name!r} is no dtype of PyTorch{meant(name, dtypes())}")
         return found
 
     def _outputs(self, names: Sequence[str]) -> tuple[Output, ...] | None:
@@ -281,6 +247,8 @@ class _Reader:
         if like is None and (shape is None or dtype is None):
             raise self._error(*place, "an output has `like`, or `shape` and `dtype`")
         self._known_names([like] if like else [], names, *place, "like")
+        if like and like not in self._tensors:
+            raise self._error(*place, "like", f"an output is like a tensor, and {like} is none")
         if isinstance(dtype, list):
             self._known_names(dtype, names, *place, "dtype")
         formulas = None if shape is None else tuple(
@@ -298,11 +266,11 @@ class _Reader:
     def _known_names(self, found: Sequence[str], names: Collection[str], *place: str | int) -> None:
         for name in found:
             if name not in names:
-                raise self._error(*place, f"no argument is called {name!r}{_meant(name, names)}")
+                raise self._error(*place, f"no argument is called {name!r}{hint(name, names)}")
 
     def _check(self, one: Operator) -> None:
         """Raises for what does not go together."""
-        if not one.tensors and not any(member.kind == "inputs" for member in one.members):
+        if not one.tensors and not one.lists:
             raise self._error("schema", "an operator takes a tensor, which says the device")
         if one.is_view:
             for key in ("kernel", "backward", "outputs", "autocast"):
@@ -315,6 +283,9 @@ class _Reader:
             raise self._error("schema", "an operator writes an argument, or returns tensors")
         elif not one.written and not one.returned:
             raise self._error("schema", "an operator writes an argument (a!), or returns tensors")
+        elif one.returned and (name := _by_keyword(one.schema)):
+            said = f"{name} is a tensor that is given by keyword alone, through which PyTorch takes"
+            raise self._error("schema", f"{said} no gradient: write it before the *")
         if one.outputs is not None and len(one.outputs) != len(one.returned):
             said = f"{counted(len(one.outputs), 'rule')} for {counted(len(one.returned), 'result')}"
             raise self._error("outputs", said)
@@ -328,7 +299,8 @@ class _Reader:
         if one.written:
             raise self._error("backward", "an operator that writes an argument has no backward")
         opaque = frozenset(entry.get("not_differentiable", []))
-        self._known_names(sorted(opaque), one.tensors, "backward", "not_differentiable")
+        there = [*one.tensors, *one.lists]
+        self._known_names(sorted(opaque), there, "backward", "not_differentiable")
         by_operator = "operator" in entry
         if by_operator == ("gradients" in entry):
             raise self._error("backward", "it has `gradients`, or `operator`: one of them")
@@ -338,6 +310,10 @@ class _Reader:
             if name not in given:
                 said = f"it says nothing of {name}: give its gradient, or add it to"
                 raise self._error("backward", f"{said} `not_differentiable`")
+        for name in one.lists:
+            if name not in opaque:
+                said = f"{name} is a list of tensors, which has no gradient: add it to"
+                raise self._error("backward", f"{said} `not_differentiable`")
         return found, opaque
 
     def _by_formulas(self, one: Operator, entry: Mapping[str, Any]) -> Backward:
@@ -346,7 +322,7 @@ class _Reader:
                 raise self._error("backward", key, f"`{key}` belongs to `operator`")
         names = backward_names(one)
         place = ("backward", "gradients")
-        self._known_names(list(entry["gradients"]), one.tensors, *place)
+        self._differentiable(one, list(entry["gradients"]), *place)
         return Backward({
             name: self._formula(text, names, *place, name)
             for name, text in entry["gradients"].items()
@@ -356,12 +332,21 @@ class _Reader:
         for key in ("arguments", "gives"):
             if key not in entry:
                 raise self._error("backward", f"`operator` needs `{key}`")
-        self._known_names(entry["gives"], one.tensors, "backward", "gives")
+        self._differentiable(one, entry["gives"], "backward", "gives")
         there = [*backward_names(one), NEEDED]
         self._known_names(entry["arguments"], there, "backward", "arguments")
         return Backward(
             {}, str(entry["operator"]), tuple(entry["arguments"]), tuple(entry["gives"])
         )  # fmt: skip
+
+    def _differentiable(self, one: Operator, found: Sequence[str], *place: str) -> None:
+        """Raises for what no gradient can be described of."""
+        for argument in one.schema.arguments:
+            if argument.name in found and argument.name not in one.tensors:
+                word = spelled(argument)
+                said = f"{argument.name} is a {word}: a gradient is described of a tensor alone"
+                raise self._error(*place, said)
+        self._known_names(found, one.tensors, *place)
 
     def _samples(self, one: Operator) -> tuple[Mapping[str, Any], ...]:
         samples = self._entry["samples"]
@@ -373,6 +358,8 @@ class _Reader:
                 if argument.name not in sample and not is_optional:
                     raise self._error("samples", index, f"it has no {argument.name}")
                 self._check_given(argument, sample, index)
+            if said := fault_of_size(one.schema.arguments, sample):
+                raise self._error("samples", index, said)
         return tuple(samples)
 
     def _check_given(self, argument: torch.Argument, sample: Mapping[str, Any], index: int) -> None:
@@ -381,6 +368,12 @@ class _Reader:
         if found := fault_of_sample(argument, sample[argument.name]):
             place = ("samples", index, argument.name, *found[0])
             raise self._error(*place, f"{argument.name}: {found[1]}")
+
+
+def _by_keyword(schema: torch.FunctionSchema) -> str:
+    """Returns a tensor, or list of such, that is given by keyword alone; empty without one."""
+    named = (one.name for one in schema.arguments if one.kwarg_only and "Tensor" in spelled(one))
+    return next(named, "")
 
 
 def backward_names(one: Operator) -> list[str]:

@@ -43,12 +43,18 @@ def share_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 def made_by_rules(operator: Operator, values: Values) -> list[torch.Tensor | None]:
     """Returns empty outputs as the rules want them; None where the operator makes none."""
-    return [_made(rule, values) for rule in operator.outputs or ()]
+    return [_made(operator, rule, values) for rule in operator.outputs or ()]
 
 
-def _made(rule: Output, values: Values) -> torch.Tensor | None:
+def _made(operator: Operator, rule: Output, values: Values) -> torch.Tensor | None:
     if rule.when is not None and not rule.when(values):
         return None
+    for name in (rule.like, *(rule.dtype if isinstance(rule.dtype, tuple) else ())):
+        if name is not None and values[name] is None:
+            raise RuntimeError(
+                f"{operator.full_name}: an output follows {name}, which is not given: say by `when`"
+                f" that there is none then ({operator.where})"
+            )
     like = None if rule.like is None else values[rule.like]
     dtype = rule.dtype
     if isinstance(dtype, tuple):
@@ -67,6 +73,19 @@ def absent(values: Values) -> torch.Tensor:
     return torch.empty([0], device=tensors_of(values)[0].device)
 
 
+class NoTensorError(RuntimeError):
+    """A formula gives what is no tensor."""
+
+
+def check_is_tensor(operator: Operator, result: object) -> None:
+    """Raises for the result of a formula that is neither a tensor nor None: there is none."""
+    if result is not None and not isinstance(result, torch.Tensor):
+        raise NoTensorError(
+            f"{operator.full_name}: the formula gives {result!r}, and not a tensor "
+            f"({operator.where})"
+        )
+
+
 def by_formula(operator: Operator, values: Values) -> list[torch.Tensor]:
     """Returns what the formula computes, laid out as the rules want; no result is an argument."""
     found = operator.formula(values)
@@ -77,6 +96,8 @@ def by_formula(operator: Operator, values: Values) -> list[torch.Tensor]:
             f"{operator.full_name}: the formula gives {len(results)} results and the schema has "
             f"{count} ({operator.where})"
         )
+    for result in results:
+        check_is_tensor(operator, result)
     wanted: list[Any] = [None] * count
     if operator.outputs is not None:
         wanted = made_by_rules(operator, values)
