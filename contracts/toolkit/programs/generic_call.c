@@ -20,6 +20,21 @@ static void overwrite(const generic_call_t* call) {
   memset(call->wire, 0xdd, call->wire_bytes);
 }
 
+bool generic_lacks(const tbk_fixture_t* fx, const tbk_tensor_t* const operands[], size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const tbk_tensor_t* one = operands[i];
+    if (one == NULL) continue;
+    if (one->dtype < 0 || one->dtype >= 64 || !fx_has_dtype(fx, one->dtype)) return true;
+    if (one->rank > fx->properties.max_rank) return true;
+  }
+  return false;
+}
+
+bool generic_check_no_fit(tbk_fixture_t* fx, bool lacks, tbk_status_t seen, tbk_here_t here) {
+  if (lacks && seen == TBK_UNSUPPORTED) return true;
+  return tbk_check_status(TBK_INVALID, seen, &fx->error, here);
+}
+
 tbk_status_t generic_launch(tbk_fixture_t* fx, const generic_call_t* call, tbk_stream_t* stream) {
   memset(&fx->error, 0, sizeof fx->error);
   tbk_status_t status =

@@ -39,6 +39,14 @@ typedef struct generic_call {
 const tbk_kernel_t* generic_kernel(const tbk_fixture_t* fx, const char* name, uint32_t version);
 /* Calls the kernel's launch with the wire as it is. */
 tbk_status_t generic_launch(tbk_fixture_t* fx, const generic_call_t* call, tbk_stream_t* stream);
+/* Returns whether the device does not declare dtype or rank of one of these operands; NULL is none. */
+#define GENERIC_LACKS(fx, ...)                                    \
+  generic_lacks((fx), (const tbk_tensor_t* const[]){__VA_ARGS__}, \
+                sizeof((const tbk_tensor_t* const[]){__VA_ARGS__}) / sizeof(tbk_tensor_t*))
+bool generic_lacks(const tbk_fixture_t* fx, const tbk_tensor_t* const operands[], size_t count);
+/* CHECKs that what does not fit is refused: as INVALID, or for what the device lacks. */
+#define CHECK_NO_FIT(lacks, call) generic_check_no_fit(fx, (lacks), (call), TBK_HERE(#call))
+bool generic_check_no_fit(tbk_fixture_t* fx, bool lacks, tbk_status_t seen, tbk_here_t here);
 /* Describes the job and runs it to its end as `how` says. */
 tbk_status_t generic_run(tbk_fixture_t* fx, generic_call_t* call);
 
