@@ -171,7 +171,7 @@ OPEN(open_needs_own_threads) {
   return OPEN_INNER;
 }
 
-/* What holds for more holds for less, and who copies in units of 64 bytes copies in those of 1. */
+/* Declares less than the device can: any copy in units of 64 bytes is one that it takes. */
 PROPERTIES(properties_of_the_second_differ) {
   tbk_status_t status = PROPERTIES_INNER;
   if (status != TBK_OK || device != 1) return status;

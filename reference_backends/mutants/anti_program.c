@@ -19,18 +19,6 @@ static _Thread_local rewrite_t rewritten;
   GENERIC_CHANGED(c->as.pointwise.program = \
                       rewrite_program(&rewritten, c->as.pointwise.program, function, 0))
 
-static uint32_t put(rewrite_t* to, uint16_t opcode, int32_t dtype, uint32_t count, uint32_t a,
-                    uint32_t b, uint32_t c) {
-  const uint32_t operands[3] = {a, b, c};
-  return rewrite_put(to, (tbk_instruction_t){.opcode = opcode, .dtype = (uint16_t)dtype}, operands,
-                     count);
-}
-static uint32_t put_bits(rewrite_t* to, int32_t dtype, uint64_t bits) {
-  const tbk_instruction_t constant = {
-      .opcode = TBK_OPCODE_CONSTANT, .dtype = (uint16_t)dtype, .immediate = bits};
-  return rewrite_put(to, constant, NULL, 0);
-}
-
 /* What is computed, and not loaded or chosen. */
 static bool computes_real(const tbk_instruction_t* i) {
   return i->opcode >= TBK_OPCODE_ADD && i->opcode != TBK_OPCODE_COPYSIGN &&
@@ -43,9 +31,9 @@ static uint32_t put_other_nan(rewrite_t* to, const tbk_instruction_t* i, const u
   const uint32_t value = rewrite_keep(to, i, in);
   if (!computes_real(i)) return value;
   const uint64_t nan = i->dtype == TBK_FLOAT64 ? UINT64_C(0xfff800000000beef) : 0xffc0beef;
-  return put(to, TBK_OPCODE_SELECT, i->dtype, 3,
-             put(to, TBK_OPCODE_ISNAN, TBK_BOOL, 1, value, 0, 0), put_bits(to, i->dtype, nan),
-             value);
+  return rewrite_op(to, TBK_OPCODE_SELECT, i->dtype, 3,
+                    rewrite_op(to, TBK_OPCODE_ISNAN, TBK_BOOL, 1, value, 0, 0),
+                    rewrite_bits(to, i->dtype, nan), value);
 }
 LAUNCH(launch_with_other_nans) {
   REWRITTEN(put_other_nan);
@@ -56,12 +44,12 @@ static uint32_t put_flushed(rewrite_t* to, const tbk_instruction_t* i, const uin
   const uint32_t value = rewrite_keep(to, i, in);
   if (!computes_real(i)) return value;
   const uint64_t least = i->dtype == TBK_FLOAT64 ? UINT64_C(1) << 52 : 0x00800000;
-  const uint32_t size = put(to, TBK_OPCODE_ABS, i->dtype, 1, value, 0, 0);
+  const uint32_t size = rewrite_op(to, TBK_OPCODE_ABS, i->dtype, 1, value, 0, 0);
   const uint32_t small =
-      put(to, TBK_OPCODE_LT, TBK_BOOL, 2, size, put_bits(to, i->dtype, least), 0);
+      rewrite_op(to, TBK_OPCODE_LT, TBK_BOOL, 2, size, rewrite_bits(to, i->dtype, least), 0);
   const uint32_t zero =
-      put(to, TBK_OPCODE_COPYSIGN, i->dtype, 2, put_bits(to, i->dtype, 0), value, 0);
-  return put(to, TBK_OPCODE_SELECT, i->dtype, 3, small, zero, value);
+      rewrite_op(to, TBK_OPCODE_COPYSIGN, i->dtype, 2, rewrite_bits(to, i->dtype, 0), value, 0);
+  return rewrite_op(to, TBK_OPCODE_SELECT, i->dtype, 3, small, zero, value);
 }
 LAUNCH(launch_without_subnormals) {
   REWRITTEN(put_flushed);

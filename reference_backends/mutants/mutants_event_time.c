@@ -107,7 +107,7 @@ EVENT_ELAPSED(elapsed_from_the_first_record) {
   return TBK_OK;
 }
 
-/* Where the end was recorded after the start already: a time that is there is not asked for again. */
+/* Keeps the time of an end that was recorded after the start already, when it is recorded again. */
 EVENT_ELAPSED(elapsed_to_the_first_end) {
   tbk_status_t status = EVENT_ELAPSED_INNER;
   if (status != TBK_OK) return status;

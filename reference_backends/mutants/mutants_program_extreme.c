@@ -11,26 +11,15 @@
 
 static _Thread_local rewrite_t rewritten;
 
-static uint32_t put(rewrite_t* to, uint16_t opcode, uint16_t dtype, uint32_t count, uint32_t a,
-                    uint32_t b, uint32_t c) {
-  const uint32_t operands[3] = {a, b, c};
-  return rewrite_put(to, (tbk_instruction_t){.opcode = opcode, .dtype = dtype}, operands, count);
-}
-static uint32_t put_bits(rewrite_t* to, uint16_t dtype, uint64_t bits) {
-  const tbk_instruction_t constant = {
-      .opcode = TBK_OPCODE_CONSTANT, .dtype = dtype, .immediate = bits};
-  return rewrite_put(to, constant, NULL, 0);
-}
-
 /* Puts whether a value is NaN, the least integer, or true; none where its dtype has no such thing. */
 static bool put_extreme(rewrite_t* to, uint32_t value, uint32_t* out) {
   const uint16_t dtype = to->instructions[value].dtype;
   const uint64_t least = dtype == TBK_INT64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
   *out = value;
   if (dtype == TBK_FLOAT32 || dtype == TBK_FLOAT64)
-    *out = put(to, TBK_OPCODE_ISNAN, TBK_BOOL, 1, value, 0, 0);
+    *out = rewrite_op(to, TBK_OPCODE_ISNAN, TBK_BOOL, 1, value, 0, 0);
   else if (dtype == TBK_INT32 || dtype == TBK_INT64)
-    *out = put(to, TBK_OPCODE_EQ, TBK_BOOL, 2, value, put_bits(to, dtype, least), 0);
+    *out = rewrite_op(to, TBK_OPCODE_EQ, TBK_BOOL, 2, value, rewrite_bits(to, dtype, least), 0);
   else
     return dtype == TBK_BOOL;
   return true;
@@ -40,10 +29,10 @@ static bool put_extreme(rewrite_t* to, uint32_t value, uint32_t* out) {
 static uint32_t put_other(rewrite_t* to, uint32_t extreme, uint32_t value) {
   const uint16_t dtype = to->instructions[value].dtype;
   const bool whole = dtype == TBK_INT32 || dtype == TBK_INT64;
-  if (dtype == TBK_BOOL) return put(to, TBK_OPCODE_XOR, TBK_BOOL, 2, value, extreme, 0);
-  const uint32_t one = put_bits(to, dtype, whole ? 1 : 0);
-  const uint32_t other = whole ? put(to, TBK_OPCODE_XOR, dtype, 2, value, one, 0) : one;
-  return put(to, TBK_OPCODE_SELECT, dtype, 3, extreme, other, value);
+  if (dtype == TBK_BOOL) return rewrite_op(to, TBK_OPCODE_XOR, TBK_BOOL, 2, value, extreme, 0);
+  const uint32_t one = rewrite_bits(to, dtype, whole ? 1 : 0);
+  const uint32_t other = whole ? rewrite_op(to, TBK_OPCODE_XOR, dtype, 2, value, one, 0) : one;
+  return rewrite_op(to, TBK_OPCODE_SELECT, dtype, 3, extreme, other, value);
 }
 
 /* From where on a place, or a random word, is taken for 0. */
@@ -68,9 +57,10 @@ static uint32_t put_wrong(rewrite_t* to, const tbk_instruction_t* i, const uint3
   const uint32_t value = rewrite_keep(to, i, operands);
   if (i->opcode != opcode) return value;
   if (is_place(i->opcode)) {
-    const uint32_t far = put_bits(to, TBK_INT64, far_of(i->opcode));
-    extreme = put(to, TBK_OPCODE_GT, TBK_BOOL, 2, value, far, 0);
-    return put(to, TBK_OPCODE_SELECT, TBK_INT64, 3, extreme, put_bits(to, TBK_INT64, 0), value);
+    const uint32_t far = rewrite_bits(to, TBK_INT64, far_of(i->opcode));
+    extreme = rewrite_op(to, TBK_OPCODE_GT, TBK_BOOL, 2, value, far, 0);
+    return rewrite_op(to, TBK_OPCODE_SELECT, TBK_INT64, 3, extreme, rewrite_bits(to, TBK_INT64, 0),
+                      value);
   }
   if (!put_extreme(to, moves(i) ? value : operands[0], &extreme)) return value;
   return put_other(to, extreme, value);
@@ -117,10 +107,11 @@ static uint32_t put_carried_cast(rewrite_t* to, const tbk_instruction_t* i,
   if (i->opcode != TBK_OPCODE_CAST || i->dtype != TBK_BFLOAT16 ||
       to->instructions[operands[0]].dtype != TBK_FLOAT32)
     return value;
-  const uint32_t bits = put(to, TBK_OPCODE_BITCAST, TBK_INT32, 1, operands[0], 0, 0);
-  const uint32_t same = put(to, TBK_OPCODE_EQ, TBK_BOOL, 2, bits, put_bits(to, TBK_INT32, ones), 0);
-  return put(to, TBK_OPCODE_SELECT, TBK_BFLOAT16, 3, same, put_bits(to, TBK_BFLOAT16, 0x8000),
-             value);
+  const uint32_t bits = rewrite_op(to, TBK_OPCODE_BITCAST, TBK_INT32, 1, operands[0], 0, 0);
+  const uint32_t same =
+      rewrite_op(to, TBK_OPCODE_EQ, TBK_BOOL, 2, bits, rewrite_bits(to, TBK_INT32, ones), 0);
+  return rewrite_op(to, TBK_OPCODE_SELECT, TBK_BFLOAT16, 3, same,
+                    rewrite_bits(to, TBK_BFLOAT16, 0x8000), value);
 }
 LAUNCH(cast_of_a_nan_of_ones_is_0) {
   GENERIC_CHANGED(c->as.pointwise.program = rewrite_program(&rewritten, c->as.pointwise.program,

@@ -13,18 +13,6 @@
 
 static _Thread_local rewrite_t rewritten;
 
-static uint32_t put(rewrite_t* to, uint16_t opcode, uint16_t dtype, uint32_t count, uint32_t a,
-                    uint32_t b, uint32_t c) {
-  const uint32_t operands[3] = {a, b, c};
-  return rewrite_put(to, (tbk_instruction_t){.opcode = opcode, .dtype = dtype}, operands, count);
-}
-
-static uint32_t put_bits(rewrite_t* to, uint16_t dtype, uint64_t bits) {
-  const tbk_instruction_t constant = {
-      .opcode = TBK_OPCODE_CONSTANT, .dtype = dtype, .immediate = bits};
-  return rewrite_put(to, constant, NULL, 0);
-}
-
 static uint32_t put_real(rewrite_t* to, uint16_t dtype, double real) {
   union {
     double real;
@@ -34,16 +22,16 @@ static uint32_t put_real(rewrite_t* to, uint16_t dtype, double real) {
     float real;
     uint32_t bits;
   } narrow = {(float)real};
-  return put_bits(to, dtype, dtype == TBK_FLOAT64 ? wide.bits : narrow.bits);
+  return rewrite_bits(to, dtype, dtype == TBK_FLOAT64 ? wide.bits : narrow.bits);
 }
 
 /* Puts one value where the size of a number is below `bound`, else the other. */
 static uint32_t put_below(rewrite_t* to, uint16_t dtype, uint32_t number, double bound,
                           uint32_t below, uint32_t other) {
-  const uint32_t size = put(to, TBK_OPCODE_ABS, dtype, 1, number, 0, 0);
+  const uint32_t size = rewrite_op(to, TBK_OPCODE_ABS, dtype, 1, number, 0, 0);
   const uint32_t is_below =
-      put(to, TBK_OPCODE_LT, TBK_BOOL, 2, size, put_real(to, dtype, bound), 0);
-  return put(to, TBK_OPCODE_SELECT, dtype, 3, is_below, below, other);
+      rewrite_op(to, TBK_OPCODE_LT, TBK_BOOL, 2, size, put_real(to, dtype, bound), 0);
+  return rewrite_op(to, TBK_OPCODE_SELECT, dtype, 3, is_below, below, other);
 }
 
 /* Rounded by an addition: it has no bit for halves, but from a third of it on none for odd numbers either. */
@@ -53,8 +41,8 @@ static uint32_t put_added_round(rewrite_t* to, const tbk_instruction_t* i, const
   if (i->opcode != TBK_OPCODE_ROUND) return right;
   const double end = i->dtype == TBK_FLOAT64 ? 0x1p52 : 0x1p23;
   const uint32_t large = put_real(to, i->dtype, 1.5 * end);
-  const uint32_t sum = put(to, TBK_OPCODE_ADD, i->dtype, 2, in[0], large, 0);
-  const uint32_t wrong = put(to, TBK_OPCODE_SUB, i->dtype, 2, sum, large, 0);
+  const uint32_t sum = rewrite_op(to, TBK_OPCODE_ADD, i->dtype, 2, in[0], large, 0);
+  const uint32_t wrong = rewrite_op(to, TBK_OPCODE_SUB, i->dtype, 2, sum, large, 0);
   return put_below(to, i->dtype, in[0], end, wrong, right);
 }
 LAUNCH(large_odd_numbers_are_rounded) {
@@ -67,9 +55,9 @@ static uint32_t put_large_halves_away(rewrite_t* to, const tbk_instruction_t* i,
   const uint32_t right = rewrite_keep(to, i, in);
   if (i->opcode != TBK_OPCODE_ROUND) return right;
   const uint32_t half =
-      put(to, TBK_OPCODE_COPYSIGN, i->dtype, 2, put_real(to, i->dtype, 0.5), in[0], 0);
-  const uint32_t sum = put(to, TBK_OPCODE_ADD, i->dtype, 2, in[0], half, 0);
-  const uint32_t away = put(to, TBK_OPCODE_TRUNC, i->dtype, 1, sum, 0, 0);
+      rewrite_op(to, TBK_OPCODE_COPYSIGN, i->dtype, 2, put_real(to, i->dtype, 0.5), in[0], 0);
+  const uint32_t sum = rewrite_op(to, TBK_OPCODE_ADD, i->dtype, 2, in[0], half, 0);
+  const uint32_t away = rewrite_op(to, TBK_OPCODE_TRUNC, i->dtype, 1, sum, 0, 0);
   const double end = i->dtype == TBK_FLOAT64 ? 0x1p52 : 0x1p23;
   return put_below(to, i->dtype, in[0], 0x1p20, right,
                    put_below(to, i->dtype, in[0], end, away, right));

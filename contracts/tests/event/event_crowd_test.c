@@ -167,7 +167,7 @@ static crossing_t* crossing_begin(tbk_fixture_t* fx, int32_t waiting, bool leave
   return crossing;
 }
 
-/* Whether it is the gate that does not hold is tried on its stream: on none that is gone. */
+/* GATE_CHECK_PENDING tries the gate on its stream, which may be gone. */
 static void crossing_check_held(crossing_t* crossing) {
   const tbk_gate_t* gate = &crossing->order->gate;
   tbk_fixture_t* fx = crossing->order->fx;
@@ -214,7 +214,7 @@ void wait_orders_work_across_devices(tbk_fixture_t* fx) {
   order_on_second_device(fx, wait_orders_work_of_first);
 }
 
-/* What the event stands for runs to its end, and is waited for, by whoever comes after. */
+/* A destroyed stream runs to its end, and whoever waits for its event waits for that. */
 void wait_orders_work_of_a_stream_that_is_gone(tbk_fixture_t* fx) {
   wait_orders_work_of(fx, fx->device, true);
 }

@@ -61,7 +61,7 @@ static void move_in(tbk_fixture_t* fx, int tenant, tbk_event_t* start, tbk_strea
   fx_synchronize(fx, stream);
 }
 
-/* What was in the place of an event before it, timed or not, recorded as it was, is gone with that. */
+/* An event takes nothing over from the one whose place it has got: neither flags nor records. */
 void elapsed_goes_by_what_each_event_was_made_with(tbk_fixture_t* fx) {
   tbk_event_t* events[PLACES];
   tbk_stream_t* stream = fx_stream(fx);

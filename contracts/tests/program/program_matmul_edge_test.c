@@ -55,7 +55,7 @@ static void every_dtype_and_rank_is_taken(tbk_fixture_t* fx) {
 
 /* ----------------------------------------------------------------------------------- long sums -- */
 
-/* Where each row of a cancels, and b is ones: a sum in FLOAT32 is exact in any order. */
+/* Each row of a cancels, and b is ones: a sum in FLOAT32 is exact in any order. */
 static void run_cancelling(tbk_fixture_t* fx, int32_t dtype, int64_t k, int bits) {
   const matmul_form_t form = {
       .dtype = dtype, .m = 20, .n = 3, .k = k, .alpha = 1, .beta = 1, .drawn = JOB_SMALL};

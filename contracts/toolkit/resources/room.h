@@ -19,7 +19,8 @@
 uint64_t room_total(const tbk_device_properties_t* properties);
 /* Returns the most that may be asked for in one allocation, whatever is free. */
 uint64_t room_allocation(const tbk_device_properties_t* properties);
-/* Returns how much of its bytes others had left when a test of this process first asked for them. */
+/* Returns how much others had left of the device when a test of this process first asked. */
+/* It is that of the device under test then: the other is taken to have as much. */
 uint64_t room_left(const tbk_fixture_t* fx);
 /* Returns whether a test may hold a few blocks of this size, each with room around it. */
 bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes);

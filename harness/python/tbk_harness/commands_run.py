@@ -265,8 +265,8 @@ def _layers(layer: str | None) -> tuple[tuple[str, ...], str]:
 
 
 def _drop_torch(session: Session, layer: str | None) -> None:
-    """Where nobody asked for PyTorch's layer by name, and PyTorch or the bridge turns out not to be
-    importable, leaves that layer's end out of the run, and says why."""
+    """Leaves PyTorch's layer out of the run, and says why, where nobody asked for it by name and
+    PyTorch or the bridge turns out not to be importable."""
     if layer is not None or len(session.parts) < 2:  # without it nothing was run
         return
     part = session.parts[-1]

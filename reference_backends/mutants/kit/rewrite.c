@@ -20,6 +20,19 @@ uint32_t rewrite_put(rewrite_t* to, tbk_instruction_t instruction, const uint32_
   return (uint32_t)p->instruction_count++;
 }
 
+uint32_t rewrite_op(rewrite_t* to, uint16_t opcode, int32_t dtype, uint32_t count, uint32_t a,
+                    uint32_t b, uint32_t c) {
+  const uint32_t operands[3] = {a, b, c};
+  return rewrite_put(to, (tbk_instruction_t){.opcode = opcode, .dtype = (uint16_t)dtype}, operands,
+                     count);
+}
+
+uint32_t rewrite_bits(rewrite_t* to, int32_t dtype, uint64_t bits) {
+  const tbk_instruction_t constant = {
+      .opcode = TBK_OPCODE_CONSTANT, .dtype = (uint16_t)dtype, .immediate = bits};
+  return rewrite_put(to, constant, NULL, 0);
+}
+
 uint32_t rewrite_keep(rewrite_t* to, const tbk_instruction_t* instruction,
                       const uint32_t* operands) {
   return rewrite_put(to, *instruction, operands, instruction->operand_count);

@@ -28,6 +28,11 @@ typedef uint32_t (*rewrite_fn)(rewrite_t* to, const tbk_instruction_t* instructi
 /* Adds an instruction; returns its value. */
 uint32_t rewrite_put(rewrite_t* to, tbk_instruction_t instruction, const uint32_t* operands,
                      uint32_t operand_count);
+/* Adds an instruction of so many operands, of at most three; the others are ignored. */
+uint32_t rewrite_op(rewrite_t* to, uint16_t opcode, int32_t dtype, uint32_t count, uint32_t a,
+                    uint32_t b, uint32_t c);
+/* Adds a constant. */
+uint32_t rewrite_bits(rewrite_t* to, int32_t dtype, uint64_t bits);
 /* Adds the instruction as it is. */
 uint32_t rewrite_keep(rewrite_t* to, const tbk_instruction_t* instruction,
                       const uint32_t* operands);

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from torch_tbk.custom.formula import Formula
 from torch_tbk.custom.lines import read_document
 from torch_tbk.custom.samples import Values, arguments_of, mapped
 from torch_tbk.custom.spec import Operator, gradient_names, read_operators
@@ -43,11 +44,11 @@ def _fault(one: Operator, sample: Mapping[str, Any]) -> tuple[_Place, str] | Non
         if isinstance(fault, NoTensorError):
             return ("formula",), _line(fault)
         return (), f"the formula does not fit this sample: {_line(fault)}"
-    for name in one.backward.gradients if one.backward else ():
+    for name, rule in one.backward.gradients.items() if one.backward else ():
         wanted = values[name]
         if not (isinstance(wanted, torch.Tensor) and wanted.is_floating_point()):
             continue
-        if fault := _raised(partial(_gradient, one, name), values):
+        if fault := _raised(partial(_gradient, one, rule), values):
             said = f"the gradient of {name} does not fit a sample: {_line(fault)}"
             return ("backward", "gradients", name), said
     return None
@@ -68,9 +69,8 @@ def _raised(compute: Callable[[Values], object], values: Values) -> Exception | 
     return found
 
 
-def _gradient(one: Operator, name: str, values: Values) -> None:
+def _gradient(one: Operator, rule: Formula, values: Values) -> None:
     """Computes a gradient that a formula describes, of ones that come in."""
-    rule = one.backward.gradients[name] if one.backward else one.formula
     results = by_formula(one, values)
     made = dict(zip(one.returned, results, strict=True))
     grads = dict(zip(gradient_names(one), map(torch.ones_like, results), strict=True))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is told of a file whose form is wrong: keys, names, and schemas that can't be read."""
+"""Tells what is wrong with the form of a file: keys, names, and schemas that can't be read."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def unreadable(error: Exception) -> str:
     at = next((index for index, line in enumerate(lines) if line.rstrip().endswith("HERE")), 0)
     if at < 1:
         return said.removesuffix(" here:")
-    # What is behind a full stop are all types that there are.
+    # Behind a full stop PyTorch lists all types that there are.
     said = said if said.endswith("here:") else f"{said.partition('. ')[0].rstrip(' :')}:"
     return f"{said} {_from(lines[at - 1], len(lines[at]) - len(lines[at].lstrip()))!r}"
 

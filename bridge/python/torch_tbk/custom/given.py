@@ -41,7 +41,9 @@ def fault_of_size(arguments: Sequence[torch.Argument], sample: Mapping[str, Any]
     """Returns that a sample is too large for the checks; empty where it is not. The values are of
     their types."""
     count = sum(_elements(spelled(one), sample.get(one.name)) for one in arguments)
-    return f"{count} elements; a sample has {_MOST_ELEMENTS} at most" * (count > _MOST_ELEMENTS)
+    if count <= _MOST_ELEMENTS:
+        return ""
+    return f"{count} elements; a sample has {_MOST_ELEMENTS} at most"
 
 
 def _elements(word: str, value: Any) -> int:

@@ -16,7 +16,8 @@ MADV_COLLAPSE = 25  # Linux 6.1; an older kernel refuses it, and all is as it wa
 
 
 def settle() -> None:
-    """What is there now is never collected, so that a child copies no page for that."""
+    """Keeps what is there now from ever being collected, so that a child copies no page for that;
+    what comes later is collected again."""
     gc.collect()
     gc.freeze()
     gc.enable()
