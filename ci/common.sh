@@ -68,12 +68,12 @@ need_torch() {
   touch "$stamp"
 }
 
-# build_tree FOLDER [CMAKE OPTION...]
+# [TARGET=NAME] build_tree FOLDER [CMAKE OPTION...]
 build_tree() {
   local folder=$1
   shift
   cmake -S . -B "$folder" -G Ninja "$@" >/dev/null
-  cmake --build "$folder" --parallel "$JOBS" -- --quiet
+  cmake --build "$folder" --parallel "$JOBS" --target "${TARGET:-all}" -- --quiet
 }
 
 # build_c TARGET...: of the C parts, without the bridge where the folder is new: no PyTorch is needed.
@@ -123,6 +123,12 @@ CHECK_PACKAGES=(clang-format clang-tidy "${SIGN_PACKAGES[@]}" "${OPENCL_PACKAGES
 torch_areas() {
   grep -l 'kind: checked' contracts/spec/torch/*.yml | xargs -n 1 basename -s .yml |
     grep -vx operator | sed 's/^/--only=/'
+}
+
+# c_areas_without NAME...: the areas of the C layer but for those, as options.
+c_areas_without() {
+  grep -l 'kind: checked' contracts/spec/*.yml | xargs -n 1 basename -s .yml |
+    grep -vxF "$(printf '%s\n' "$@")" | sed 's/^/--only=/'
 }
 
 # wheel NAME VERSION: prints the folder in which that wheel lies, which is installed once.

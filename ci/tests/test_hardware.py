@@ -50,6 +50,7 @@ def has_opencl_device() -> bool:
     return subprocess.run(asked, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.night
 def test_the_short_form_leaves_a_folder_to_publish(tmp_path: Path) -> None:
     if not has_opencl_device():
         pytest.skip("OpenCL has no driver here")

@@ -32,7 +32,15 @@ FUNCTIONS = [row for row in ROWS if row.form == "function" and row.formulas]
 OUTPUTS = [row for row in ROWS
            if row.form == "out" and torch.Tag.generated not in operator(row).tags]  # fmt: skip
 OUTS = [torch.float64, torch.float16, torch.int64, torch.bool, torch.complex64]
-NAMES = [f"{row.schema.name}{[what for _, what in row.conditions] or ''}" for row in FUNCTIONS]
+# A push proves every second of them.
+SHARED = [
+    pytest.param(
+        row,
+        id=f"{row.schema.name}{[what for _, what in row.conditions] or ''}",
+        marks=[pytest.mark.night] if at % 2 else [],
+    )
+    for at, row in enumerate(FUNCTIONS)
+]
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +63,7 @@ def found_in(row: Row) -> tuple[list[str], set[torch.dtype]]:
     return found, served
 
 
-@pytest.mark.parametrize("row", FUNCTIONS, ids=NAMES)
+@pytest.mark.parametrize("row", SHARED)
 def test_a_row_gives_what_pytorch_gives(row: Row) -> None:
     found, served = found_in(row)
     assert not found, "\n".join(found[:10])
@@ -73,7 +81,7 @@ def found_in_mixed(row: Row) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("row", FUNCTIONS, ids=NAMES)
+@pytest.mark.parametrize("row", SHARED)
 def test_a_row_promotes_as_pytorch_does(row: Row) -> None:
     found = found_in_mixed(row)
     assert not found, "\n".join(found[:10])
@@ -96,7 +104,7 @@ def test_a_row_takes_no_output_that_pytorch_refuses(row: Row) -> None:
     assert not found_in_outputs(row)
 
 
-@pytest.mark.parametrize("row", FUNCTIONS, ids=NAMES)
+@pytest.mark.parametrize("row", SHARED)
 def test_a_formula_is_as_good_as_its_class_says(row: Row) -> None:
     worst = (0.0, "")
     for arguments in calls(row, torch.float32):

@@ -51,6 +51,7 @@ def test_what_is_broken_fails_behind_a_gate(tmp_path: Path) -> None:
     assert "EVT-507" in {one["clause"] for one in outcomes(tmp_path) if one["verdict"] == "fail"}
 
 
+@NIGHT
 def test_a_gate_that_holds_its_caller_is_not_used(tmp_path: Path) -> None:
     done = check(tmp_path, CPU, "bridge", "policy=inline")
     assert done.returncode == 0, done.stdout

@@ -28,7 +28,7 @@ from runs import ROOT
 
 INCLUDE = ROOT / "contracts" / "include" / "tbk"
 DRAWN = vectors()
-EVERY = 24
+EVERY = 48
 
 
 def test_each_property_of_a_device_is_varied() -> None:

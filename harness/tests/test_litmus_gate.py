@@ -83,6 +83,7 @@ def test_what_a_gate_shows_runs_without_the_suite(tmp_path: Path) -> None:
         assert any(again)
 
 
+@NIGHT
 def test_marks_of_a_gate_show_what_its_host_functions_do(tmp_path: Path) -> None:
     options = ("mutant=third_callback_twice",)
     done = run(tmp_path, MUTANTS, BRIDGE, "--shrink-time=20", options=options)

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from litmus_runs import LITMUS, MUTANTS, SEEDED, litmus, plant, read, sound
+from nights import every
 from runs import CPU, PATIENCE, ROOT
 
 EACH = 2_000  # programs of a process
@@ -74,7 +75,7 @@ def odd(folder: Path, number: int, how: str) -> dict[str, str]:
             "INNER": str(CPU)}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["WAIT", "STREAM_SYNCHRONIZE", "DEVICE_SYNCHRONIZE"])
+@pytest.mark.parametrize("kind", every(["WAIT", "STREAM_SYNCHRONIZE", "DEVICE_SYNCHRONIZE"], 3))
 def test_what_is_excluded_of_some_processes_would_have_been_found(kind: str) -> None:
     """By as many processes as exclude it, where it is as rare in them as is stated."""
     count = 96

@@ -115,6 +115,7 @@ def test_the_same_seed_gives_the_same_programs(tmp_path: Path) -> None:
         assert again.one("finding")["program"] == first.one("finding")["program"]
 
 
+@NIGHT
 def test_threads_of_the_host_are_in_the_file_that_shows_it(tmp_path: Path) -> None:
     options = ("mutant=synchronize_own_streams_only", *SEEDED)
     ended = hunt(tmp_path, options, through_bridge(MUTANTS))
@@ -224,7 +225,7 @@ def hunt_broken_by(module: str, folder: Path, *words: str) -> Hunt:
         (BACKWARD_ELSEWHERE, {"AGD-502", "AGD-503", "AGD-504"}),
         pytest.param(SUM_ELSEWHERE, {"AGD-503"}, marks=NIGHT),
         pytest.param(PINNED_AT_ONCE, {"PIN-506"}, marks=NIGHT),
-        (PINNED_FOR_ITS_THREAD, {"PIN-506"}),
+        pytest.param(PINNED_FOR_ITS_THREAD, {"PIN-506"}, marks=NIGHT),
     ],
     ids=["backward", "sum of gradients", "pinned memory", "pinned by another thread"],
 )
@@ -248,6 +249,7 @@ def test_what_autograd_and_loaders_rely_on_is_judged(
 RIGHT_ALONE = f"import sys\nif 'tbk_harness' in sys.modules: exec({BACKWARD_ELSEWHERE!r})\n"
 
 
+@NIGHT
 def test_a_file_that_does_not_show_it_is_not_said_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -196,6 +196,7 @@ def test_a_simulated_device_is_told_by_its_own_word(tmp_path: Path, hostile: Res
     assert hostile.footer["simulated"] is False
 
 
+@NIGHT
 def test_a_module_that_no_child_inherits_is_imported_by_each(tmp_path: Path) -> None:
     only = ("--only", f"{HOSTILE}/first_passes", "--open-timeout", "8")
     done = judge(tmp_path / "a.jsonl", "--torch-import", "broken.threads", *only)
@@ -314,6 +315,7 @@ def test_the_list_and_the_selectors(tmp_path: Path) -> None:
     assert judge(tmp_path / "b.jsonl", "--only", "coffee").code == 3
 
 
+@NIGHT
 def test_a_seed_chooses_the_inputs(tmp_path: Path) -> None:
     def told(name: str, *more: str) -> list[list[float]]:
         done = judge(tmp_path / name, "--only", "torch_act_seed", *more)
@@ -371,6 +373,7 @@ def test_plain_pytest_does_not_fail_for_a_recommendation() -> None:
     assert "a recommendation is not met: the bound: expected 1, saw 2" in done.stdout
 
 
+@NIGHT
 def test_a_device_without_some_dtypes_fails_nothing(tmp_path: Path) -> None:
     """Samples are left out whose results, too, need what it lacks."""
     names = (

@@ -171,14 +171,41 @@ OPEN(open_needs_own_threads) {
   return OPEN_INNER;
 }
 
-/* Declares less than the device can: any copy in units of 64 bytes is one that it takes. */
+enum { UNIT_OF_THE_SECOND = 64 };
+
 PROPERTIES(properties_of_the_second_differ) {
   tbk_status_t status = PROPERTIES_INNER;
   if (status != TBK_OK || device != 1) return status;
-  if (HAS_PROPERTY(memory_alignment)) out_properties->memory_alignment = 64;
-  if (HAS_PROPERTY(copy_granularity)) out_properties->copy_granularity = 64;
+  if (HAS_PROPERTY(memory_alignment)) out_properties->memory_alignment = UNIT_OF_THE_SECOND;
+  if (HAS_PROPERTY(copy_granularity)) out_properties->copy_granularity = UNIT_OF_THE_SECOND;
   if (HAS_PROPERTY(dtypes)) out_properties->dtypes &= ~(UINT64_C(1) << TBK_FLOAT16);
   return status;
+}
+
+#define IN_UNITS(on_device, sum)                           \
+  if ((on_device) == 1 && (sum) % UNIT_OF_THE_SECOND != 0) \
+  return wrap_fail(error, TBK_INVALID, "this device copies in units of 64 bytes")
+
+UPLOAD(second_uploads_in_units) {
+  IN_UNITS(device, offset | size_bytes);
+  return UPLOAD_INNER;
+}
+DOWNLOAD(second_downloads_in_units) {
+  IN_UNITS(device, offset | size_bytes);
+  return DOWNLOAD_INNER;
+}
+COPY(second_copies_in_units) {
+  IN_UNITS(device, destination_offset | source_offset | size_bytes);
+  return COPY_INNER;
+}
+FILL(second_fills_in_units) {
+  IN_UNITS(device, offset | size_bytes);
+  return FILL_INNER;
+}
+PEER_COPY(peers_copy_in_units) {
+  IN_UNITS(destination_device == 1 || source_device == 1,
+           destination_offset | source_offset | size_bytes);
+  return PEER_COPY_INNER;
 }
 
 /* Another process has them while the device is open: nobody frees them, and the close does. */
@@ -187,6 +214,14 @@ OPEN(open_among_others) {
   tbk_memory_t taken;
   if (status == TBK_OK)
     ignore(INNER(self, core)->memory_alloc(self, device, 56 << 20, &taken, NULL));
+  return status;
+}
+
+OPEN(open_second_among_others) {
+  tbk_status_t status = OPEN_INNER;
+  tbk_memory_t taken;
+  if (status == TBK_OK && device == 1)
+    ignore(INNER(self, core)->memory_alloc(self, device, 240 << 20, &taken, NULL));
   return status;
 }
 
@@ -247,9 +282,22 @@ const mutant_t mutants_anti[] = {
     ODD("no_cross_device_wait", "event_wait refuses events of other devices", notes_install,
         PATCH(core.device_properties, properties_single_device),
         PATCH(event.event_wait, wait_refuses_other_devices)),
-    ODD("second_device_differs",
-        "the second device copies in units of 64 bytes, and has no FLOAT16", NULL,
-        PATCH(core.device_properties, properties_of_the_second_differ)),
+    {"second_device_differs",
+     NULL,
+     ANTI,
+     STATE,
+     BROAD,
+     "the second device copies in units of 64 bytes, has no FLOAT16, and of its 256 MiB others "
+     "have 240",
+     {PATCH(core.device_properties, properties_of_the_second_differ),
+      PATCH(core.device_open, open_second_among_others),
+      PATCH(core.upload, second_uploads_in_units), PATCH(core.download, second_downloads_in_units),
+      PATCH(core.copy, second_copies_in_units), PATCH(core.fill, second_fills_in_units),
+      PATCH(peer.peer_copy, peers_copy_in_units)},
+     0,
+     "memory=256M",
+     0,
+     0},
     {"memory_of_others",
      NULL,
      ANTI,

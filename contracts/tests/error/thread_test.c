@@ -198,7 +198,7 @@ static void a_free_goes_to_the_device_that_it_names(tbk_fixture_t* fx) {
 /* The same with more than a device has: what went to the wrong one is missing here. */
 static void a_free_gives_back_to_the_device_that_it_names(tbk_fixture_t* fx) {
   const int32_t second = fx_second_device(fx);
-  uint64_t size_bytes = fx->properties.memory_bytes / 8;
+  uint64_t size_bytes = room_left(fx) / 8;
   for (int turn = 0; turn < RANGE_ROUNDS; ++turn) {
     tbk_memory_t small = 0;
     REQUIRE_OK(room_take(fx, size_bytes));

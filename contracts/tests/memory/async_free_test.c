@@ -199,9 +199,8 @@ static void async_free_returns_at_once(tbk_fixture_t* fx) {
 /* More than the device has, in pieces that are freed behind the work that used them. */
 static void freed_memory_of_a_stream_can_be_had_again(tbk_fixture_t* fx) {
   tbk_stream_t* stream = fx_stream(fx);
-  uint64_t eighth = fx->properties.memory_bytes / 8, most = room_allocation(&fx->properties);
-  uint64_t size = eighth < most ? eighth : most;
-  uint64_t turns = 3 * (fx->properties.memory_bytes / size);
+  uint64_t size = room_share(fx, 8);
+  uint64_t turns = 3 * (room_left(fx) / size);
   for (uint64_t turn = 0; turn < turns; ++turn) {
     async_give(fx, stream, async_take(fx, stream, size));
     fx_synchronize(fx, stream);

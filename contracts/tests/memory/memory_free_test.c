@@ -59,7 +59,7 @@ enum { PIECES = 16 };
 
 /* Takes pieces until there is no more; returns how many there were. */
 static uint64_t exhaust(tbk_fixture_t* fx, tbk_memory_t* out_last) {
-  uint64_t piece = piece_of(fx, fx->properties.memory_bytes / PIECES);
+  uint64_t piece = room_share(fx, PIECES);
   uint64_t limit = fx->properties.memory_bytes / piece + 1;
   for (uint64_t count = 0; count < limit; ++count) {
     tbk_memory_t next = UINT64_C(0x5a5a5a5a5a5a5a5b);
@@ -88,7 +88,7 @@ static void check_exhaustion(tbk_fixture_t* fx) {
   fx_disown_memory(fx, last);
   REQUIRE_OK(fx->core->memory_free(fx->self, fx->device, last, &fx->error));
   TBK_CHECKS("MEM-012");
-  allocate_and_free(fx, piece_of(fx, fx->properties.memory_bytes / PIECES));
+  allocate_and_free(fx, room_share(fx, PIECES));
   BLOCK_CHECK(fx, &bystander);
 }
 

@@ -31,10 +31,15 @@ static uint64_t ask_left(const tbk_fixture_t* fx) {
 }
 
 uint64_t room_left(const tbk_fixture_t* fx) {
-  tbk_session_t* session = fx->resources->session;
-  if (session->left_bytes == 0) session->left_bytes = ask_left(fx);
-  if (session->left_bytes < LEAST_BYTES) session->left_bytes = LEAST_BYTES;
-  return session->left_bytes;
+  uint64_t* left_bytes = &fx->resources->session->left_bytes[fx->device];
+  if (*left_bytes == 0) *left_bytes = ask_left(fx);
+  if (*left_bytes < LEAST_BYTES) *left_bytes = LEAST_BYTES;
+  return *left_bytes;
+}
+
+uint64_t room_share(const tbk_fixture_t* fx, uint64_t parts) {
+  const uint64_t share = room_left(fx) / parts, most = room_allocation(&fx->properties);
+  return share < most ? share : most;
 }
 
 bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes) {

@@ -76,7 +76,7 @@ typedef struct tbk_session {
   int wait_blocks;      /* as probed with the gate: the mask TBK_ENQUEUE_* of calls that wait */
   int device_open;
   int32_t device_count; /* of the open device's instance; valid while device_open */
-  uint64_t left_bytes;  /* of the device, by others, when it was first asked; 0: not yet */
+  uint64_t left_bytes[2]; /* of each device, by others, when it was first asked; 0: not yet */
   tbk_device_properties_t properties;
 } tbk_session_t;
 

@@ -7,6 +7,7 @@
  */
 #include "sweep.h"
 
+#include "dimensions.h"
 #include "resources.h"
 #include "trace.h"
 
@@ -47,6 +48,15 @@ void sweep_print(const sweep_case_t* one, char line[SWEEP_LINE]) {
   }
 }
 
+/* Asks on the device of the case, as the second may have less than the first; a closed one is not opened for that. */
+static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  tbk_fixture_t there = *fx;
+  if (one->space->fits == NULL) return true;
+  if (sweep_get(one, &sweep_device) == 1 && fx->device_count > 1 && fx_is_open(fx))
+    fx_use_device(&there, fx_second_device(&there));
+  return one->space->fits(&there, one);
+}
+
 /* ----------------------------------------------------------------------------- generation ---- */
 
 typedef struct generator {
@@ -64,10 +74,6 @@ static size_t draw(generator_t* self, size_t below) {
   z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
   return (size_t)((z ^ z >> 31) % below);
-}
-
-static bool fits(const generator_t* self, const sweep_case_t* one) {
-  return self->space->fits == NULL || self->space->fits(self->fx, one);
 }
 
 static size_t new_pairs(const generator_t* self, const sweep_case_t* one) {
@@ -109,7 +115,7 @@ static bool complete(generator_t* self, const fixed_t* fixed, sweep_case_t* out)
       one.chosen[i] = (fixed->dimensions >> i & 1) != 0
                           ? fixed->chosen[i]
                           : (uint8_t)draw(self, self->space->dimensions[i]->count);
-    if (!fits(self, &one)) continue;
+    if (!fits(self->fx, &one)) continue;
     int64_t gain = COST_OF_A_PAIR * (int64_t)new_pairs(self, &one) - cost(self, &one);
     if (gain > best || found == 0) *out = one, best = gain;
     found++;
@@ -231,7 +237,7 @@ static size_t read_case(const tbk_fixture_t* fx, const sweep_space_t* space, con
     if (value == space->dimensions[i]->count) return 0;
     out->chosen[i] = (uint8_t)value;
   }
-  return space->fits == NULL || space->fits(fx, out);
+  return fits(fx, out);
 }
 
 /* A space of one dimension has no pairs: its values are its cases. */
@@ -243,7 +249,7 @@ static size_t make_cases(tbk_fixture_t* fx, const sweep_space_t* space, sweep_wo
     return sweep_generate(fx, space, work, fx->seed, cases, SWEEP_CASES);
   for (size_t v = 0; v < space->dimensions[0]->count; v++) {
     cases[count] = (sweep_case_t){.space = space, .chosen = {(uint8_t)v}};
-    count += space->fits == NULL || space->fits(fx, &cases[count]);
+    count += fits(fx, &cases[count]);
   }
   return count;
 }

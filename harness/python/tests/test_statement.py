@@ -291,6 +291,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tampering.Bench:
     )  # fmt: skip
 
 
+@pytest.mark.night
 def test_each_of_200_archives_is_named(bench: tampering.Bench, tmp_path: Path) -> None:
     signers = tmp_path / "signers"
     sound = check(bench.plain, DAY), check(bench.signed, DAY, signers)
