@@ -20,7 +20,7 @@ from page_reader import ROOT, TUTORIALS, Listing, Reader, listings
 # Of a page: what a listing has, and what it has instead at a push. The programs of 119 tests are
 # compiled by the host; what writes their source is judged whole on drivers at a push, too.
 SHORTER = {"zero-fallbacks.md": ("--only program\n", "--only program --shard 1/32\n")}
-# Each of its commands starts PyTorch; the tests of custom operators follow the same ways, one by one.
+# Each of its commands starts PyTorch; tests of custom operators follow the same ways, one by one.
 LONG = {"custom-operators.md"}
 
 

@@ -75,7 +75,7 @@ typedef struct tbk_session {
   uint64_t seed;        /* of the run; each case derives its own from it and its name */
   int wait_blocks;      /* as probed with the gate: the mask TBK_ENQUEUE_* of calls that wait */
   int device_open;
-  int32_t device_count; /* of the open device's instance; valid while device_open */
+  int32_t device_count;   /* of the open device's instance; valid while device_open */
   uint64_t left_bytes[2]; /* of each device, by others, when it was first asked; 0: not yet */
   tbk_device_properties_t properties;
 } tbk_session_t;
