@@ -224,6 +224,8 @@ LONG = frozenset(
     for name in (
         "checking-a-device",
         "conformance-statement",
+        "gate",
+        "kill-matrix-torch",
         "litmus",
         "profiles",
         "running",

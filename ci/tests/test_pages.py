@@ -4,50 +4,31 @@
 
 A listing whose first line is a comment with a path is that file. Shell is run, with the environment
 that earlier shell listings left; Python is run as a program. A text listing behind one that was run
-is what it prints, at its end. Where a listing takes minutes, a push runs a part of what it judges,
-and `ci/nightly tests` the whole.
+is what it prints, at its end.
 """
 
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from page_reader import ROOT, TUTORIALS, Listing, Reader, listings
+from page_reader import ROOT, TUTORIALS, Reader, listings
 
-# Of a page: what a listing has, and what it has instead at a push. The programs of 119 tests are
-# compiled by the host; what writes their source is judged whole on drivers at a push, too.
-SHORTER = {"zero-fallbacks.md": ("--only program\n", "--only program --shard 1/32\n")}
-# Each of its commands starts PyTorch; tests of custom operators follow the same ways, one by one.
-LONG = {"custom-operators.md"}
-
-
-def _whole(name: str) -> object:
-    return pytest.param(name, True, marks=[pytest.mark.night] if name in LONG | {*SHORTER} else [])
-
-
-def shorter(name: str, listing: Listing) -> Listing:
-    return replace(listing, text=listing.text.replace(*SHORTER[name]))
+# Their commands start PyTorch or the host's compiler, for minutes in all: the night follows these,
+# and the tests of what they show go the same ways, one by one.
+LONG = {"custom-operators.md", "zero-fallbacks.md"}
 
 
 @pytest.mark.parametrize(
-    ("name", "is_whole"),
-    [
-        *((name, False) for name in SHORTER),
-        *map(_whole, TUTORIALS),
-    ],
+    "name",
+    [pytest.param(one, marks=[pytest.mark.night] if one in LONG else []) for one in TUTORIALS],
 )
-def test_every_listing_does_what_the_page_says(name: str, is_whole: bool, tmp_path: Path) -> None:
+def test_every_listing_does_what_the_page_says(name: str, tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     previous = None
     ran = 0
-    followed = whole = listings(ROOT / "docs" / name)
-    if not is_whole:
-        followed = [shorter(name, one) for one in whole]
-        assert followed != whole, "there is nothing to shorten any more"
-    for listing in followed:
+    for listing in listings(ROOT / "docs" / name):
         if listing.language == "text":
             if previous is not None and previous.language in ("sh", "python"):
                 assert reader.output.endswith(listing.text), f"line {listing.line}: {reader.output}"

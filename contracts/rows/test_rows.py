@@ -32,12 +32,12 @@ FUNCTIONS = [row for row in ROWS if row.form == "function" and row.formulas]
 OUTPUTS = [row for row in ROWS
            if row.form == "out" and torch.Tag.generated not in operator(row).tags]  # fmt: skip
 OUTS = [torch.float64, torch.float16, torch.int64, torch.bool, torch.complex64]
-# A push proves every second of them.
+# A push proves every fourth of them.
 SHARED = [
     pytest.param(
         row,
         id=f"{row.schema.name}{[what for _, what in row.conditions] or ''}",
-        marks=[pytest.mark.night] if at % 2 else [],
+        marks=[pytest.mark.night] if at % 4 else [],
     )
     for at, row in enumerate(FUNCTIONS)
 ]

@@ -256,6 +256,7 @@ def test_what_is_declared_binds(tmp_path: Path) -> None:
     assert notes["dtype:int8"] == "not declared, and its probe succeeds"
 
 
+@NIGHT
 def test_what_is_declared_and_ends_its_probe_fails(tmp_path: Path) -> None:
     path = tmp_path / "facts.json"
     path.write_text(json.dumps({"capabilities": {"generator": True}}))

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 MUTANTS = Path(__file__).resolve().parents[1] / "mutants"
 
 
@@ -27,6 +29,7 @@ def run(library: Path, device: str, *arguments: str) -> subprocess.CompletedProc
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
+@pytest.mark.night
 def test_a_finding_is_small_and_runs_again(library: Path) -> None:
     found = run(library, "tbk_cpu", "--sequences=20")
     assert found.returncode == 1, found.stderr

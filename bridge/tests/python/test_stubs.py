@@ -62,6 +62,7 @@ def mypy(program: str, folder: Path, cache: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.night
 def test_a_users_checker_knows_the_types_and_finds_what_is_wrong(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
