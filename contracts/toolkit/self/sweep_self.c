@@ -25,6 +25,9 @@ static void expect(bool held, const char* text, int line) {
   printf("sweep_self.c:%d: %s\n", line, text);
 }
 
+/* No device, and nothing that a case here asks of one. */
+static const tbk_fixture_t nothing;
+
 /* No "a" on the right. */
 static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   (void)fx;
@@ -54,7 +57,7 @@ static void every_pair_is_there(const sweep_case_t* cases, size_t count) {
 static void first_ones_meet_together(void) {
   static const sweep_space_t whole = {{&letter, &number, &side, &colour}, fits, NULL, 3};
   static sweep_case_t cases[SWEEP_CASES];
-  size_t count = sweep_generate(NULL, &whole, NULL, 1, cases, SWEEP_CASES);
+  size_t count = sweep_generate(&nothing, &whole, NULL, 1, cases, SWEEP_CASES);
   size_t letters = letter.count, numbers = number.count, sides = side.count, met = 0;
   for (size_t a = 0; a < letters; a++)
     for (size_t b = 0; b < numbers; b++)
@@ -90,8 +93,8 @@ static void light_cases_have_every_pair_too(void) {
   size_t count = 0, lights = 0, idle = 0, idle_lights = 0;
   int64_t much = 0, little = 0;
   for (uint64_t seed = 1; seed <= 20; seed++) {
-    size_t more = sweep_generate(NULL, &space, NULL, seed, cases, SWEEP_CASES);
-    size_t more_lights = sweep_generate(NULL, &space, work, seed, light, SWEEP_CASES);
+    size_t more = sweep_generate(&nothing, &space, NULL, seed, cases, SWEEP_CASES);
+    size_t more_lights = sweep_generate(&nothing, &space, work, seed, light, SWEEP_CASES);
     every_pair_is_there(light, more_lights);
     count += more, much += sum(cases, more, &idle);
     lights += more_lights, little += sum(light, more_lights, &idle_lights);
@@ -104,17 +107,17 @@ static void light_cases_have_every_pair_too(void) {
 int main(void) {
   static sweep_case_t cases[SWEEP_CASES], again[SWEEP_CASES], other[SWEEP_CASES];
   char line[SWEEP_LINE];
-  size_t count = sweep_generate(NULL, &space, NULL, 1, cases, SWEEP_CASES);
+  size_t count = sweep_generate(&nothing, &space, NULL, 1, cases, SWEEP_CASES);
   first_ones_meet_together();
   light_cases_have_every_pair_too();
   every_pair_is_there(cases, count);
   EXPECT(count >= 20 && count < 60); /* all of them would be 120 */
-  EXPECT(sweep_generate(NULL, &space, NULL, 1, again, SWEEP_CASES) == count);
+  EXPECT(sweep_generate(&nothing, &space, NULL, 1, again, SWEEP_CASES) == count);
   EXPECT(memcmp(cases, again, count * sizeof *cases) == 0);
-  size_t others = sweep_generate(NULL, &space, NULL, 2, other, SWEEP_CASES);
+  size_t others = sweep_generate(&nothing, &space, NULL, 2, other, SWEEP_CASES);
   every_pair_is_there(other, others);
   EXPECT(memcmp(cases, other, count * sizeof *cases) != 0);
-  EXPECT(sweep_generate(NULL, &space, NULL, 1, again, 7) == 7);
+  EXPECT(sweep_generate(&nothing, &space, NULL, 1, again, 7) == 7);
   const sweep_case_t one = {.space = &space, .chosen = {1, 3, 1, 2}};
   sweep_print(&one, line);
   EXPECT(strcmp(line, "letter=b number=3 side=right colour=blue") == 0);
