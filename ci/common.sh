@@ -68,12 +68,12 @@ need_torch() {
   touch "$stamp"
 }
 
-# [TARGET=NAME] build_tree FOLDER [CMAKE OPTION...]
+# [BUILD_TARGET=NAME] build_tree FOLDER [CMAKE OPTION...]
 build_tree() {
   local folder=$1
   shift
   cmake -S . -B "$folder" -G Ninja "$@" >/dev/null
-  cmake --build "$folder" --parallel "$JOBS" --target "${TARGET:-all}" -- --quiet
+  cmake --build "$folder" --parallel "$JOBS" --target "${BUILD_TARGET:-all}" -- --quiet
 }
 
 # build_c TARGET...: of the C parts, without the bridge where the folder is new: no PyTorch is needed.
@@ -119,17 +119,12 @@ OPENCL_PACKAGES=(pocl-opencl-icd ocl-icd-libopencl1)
 SIGN_PACKAGES=(minisign openssh-client)
 CHECK_PACKAGES=(clang-format clang-tidy "${SIGN_PACKAGES[@]}" "${OPENCL_PACKAGES[@]}")
 
-# The areas of the torch layer but for operators, as options.
-torch_areas() {
-  grep -l 'kind: checked' contracts/spec/torch/*.yml | xargs -n 1 basename -s .yml |
-    grep -vx operator | sed 's/^/--only=/'
+# areas_without FOLDER NAME...: the areas that a folder of the spec describes, but for those, as options.
+areas_without() {
+  grep -l 'kind: checked' "$1"/*.yml | xargs -n 1 basename -s .yml |
+    grep -vxF "$(printf '%s\n' "${@:2}")" | sed 's/^/--only=/'
 }
-
-# c_areas_without NAME...: the areas of the C layer but for those, as options.
-c_areas_without() {
-  grep -l 'kind: checked' contracts/spec/*.yml | xargs -n 1 basename -s .yml |
-    grep -vxF "$(printf '%s\n' "$@")" | sed 's/^/--only=/'
-}
+torch_areas() { areas_without contracts/spec/torch operator; }
 
 # wheel NAME VERSION: prints the folder in which that wheel lies, which is installed once.
 wheel() {

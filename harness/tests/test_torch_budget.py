@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Batches under a budget: some of them end as an interpreter does, and not each."""
+"""Runs under a budget: what is left out is named; some batches end as an interpreter does."""
 
 from __future__ import annotations
 
@@ -53,3 +53,13 @@ def test_a_budget_sees_the_ends_of_few_interpreters(tmp_path: Path) -> None:
 
 def test_without_one_each_end_is_seen(tmp_path: Path) -> None:
     assert ends(tmp_path, "--isolation", "batch") >= 1
+
+
+def test_a_budget_names_what_it_left_out(tmp_path: Path) -> None:
+    done = judge(tmp_path / "a.jsonl", "--budget", "0.001", "--only", "torch_act_poison")
+    results = done.results()
+    assert done.code == 3
+    assert results.counts() == {"left-out": 4}
+    assert "4 left out" in done.line
+    again = judge(tmp_path / "a.jsonl", "--only", "torch_act_poison", "--budget", "600", "--resume")
+    assert (again.code, again.results().counts()) == (0, {"pass": 4})

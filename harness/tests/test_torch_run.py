@@ -392,13 +392,3 @@ def test_a_device_without_some_dtypes_fails_nothing(tmp_path: Path) -> None:
     assert done.code == 0, done.stdout
     assert seen["torch_operators/add[float32]"] == "pass"
     assert seen["torch_operators/double[float32]"] == "not-shown"
-
-
-def test_a_budget_names_what_it_left_out(tmp_path: Path) -> None:
-    done = judge(tmp_path / "a.jsonl", "--budget", "0.001", "--only", "torch_act_poison")
-    results = done.results()
-    assert done.code == 3
-    assert results.counts() == {"left-out": 4}
-    assert "4 left out" in done.line
-    again = judge(tmp_path / "a.jsonl", "--only", "torch_act_poison", "--budget", "600", "--resume")
-    assert (again.code, again.results().counts()) == (0, {"pass": 4})

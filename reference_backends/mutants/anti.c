@@ -209,20 +209,20 @@ PEER_COPY(peers_copy_in_units) {
 }
 
 /* Another process has them while the device is open: nobody frees them, and the close does. */
+static tbk_status_t others_take(tbk_instance_t* self, int32_t device, uint64_t bytes) {
+  tbk_memory_t taken;
+  ignore(INNER(self, core)->memory_alloc(self, device, bytes, &taken, NULL));
+  return TBK_OK;
+}
+
 OPEN(open_among_others) {
   tbk_status_t status = OPEN_INNER;
-  tbk_memory_t taken;
-  if (status == TBK_OK)
-    ignore(INNER(self, core)->memory_alloc(self, device, 56 << 20, &taken, NULL));
-  return status;
+  return status == TBK_OK ? others_take(self, device, 56 << 20) : status;
 }
 
 OPEN(open_second_among_others) {
   tbk_status_t status = OPEN_INNER;
-  tbk_memory_t taken;
-  if (status == TBK_OK && device == 1)
-    ignore(INNER(self, core)->memory_alloc(self, device, 240 << 20, &taken, NULL));
-  return status;
+  return status == TBK_OK && device == 1 ? others_take(self, device, 240 << 20) : status;
 }
 
 #define OPTIONS(name, options, note) \

@@ -165,8 +165,7 @@ static void every_byte_can_be_used_after_an_error(tbk_fixture_t* fx) {
 
 /* The first and the last byte of the largest allocation, at most a quarter of what others leave. */
 static void a_large_allocation_has_both_ends(tbk_fixture_t* fx) {
-  uint64_t most = room_allocation(&fx->properties), quarter = room_left(fx) / 4;
-  uint64_t size_bytes = (quarter < most ? quarter : most) / fx_round(fx, 1) * fx_round(fx, 1);
+  uint64_t size_bytes = room_share(fx, 4) / fx_round(fx, 1) * fx_round(fx, 1);
   uint64_t step = fx_round(fx, 64);
   tbk_memory_t memory = 0;
   REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, size_bytes, &memory, &fx->error));

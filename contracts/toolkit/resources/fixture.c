@@ -157,10 +157,6 @@ void fx_disown_instance(tbk_fixture_t* fx) {
   fx->core = NULL;
 }
 
-bool fx_is_open(const tbk_fixture_t* fx) {
-  return fx->resources != NULL && fx->resources->session->device_open;
-}
-
 int32_t fx_second_device(tbk_fixture_t* fx) {
   if (!fx->resources->second_open) {
     HELPER_OK(tbk_device_open_timed(fx->backend, 1, &fx->error));

@@ -172,9 +172,6 @@ void fx_disown_event(tbk_fixture_t* fx, tbk_event_t* event);
  * because a lost device stays lost for the process and an error may be reported repeatedly.
  */
 
-/* Returns whether the device under test is open. */
-bool fx_is_open(const tbk_fixture_t* fx);
-
 /* Opens device 1 and returns its index (a row says "two_devices"). Closed again with the test. */
 int32_t fx_second_device(tbk_fixture_t* fx);
 /* Makes `device`, 0 or 1, the one of fx->device and fx->properties; opens nothing. */

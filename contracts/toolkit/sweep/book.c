@@ -82,11 +82,10 @@ void book_give_all(tbk_fixture_t* fx, book_t* book) {
 
 /* An eighth of what others leave; where that cannot be had, half of what is found, so that there is one for sure. */
 static void find_size(tbk_fixture_t* fx, book_t* book) {
-  const uint64_t most = room_allocation(&fx->properties), share = room_left(fx) / SHARES;
   bool full = false;
   if (book->kind == BOOK_PINNED) book->size = PINNED_BYTES;
   if (book->kind > BOOK_STREAM_MEMORY) return;
-  for (book->size = share < most ? share : most; book->size > 4096; book->size /= 2) {
+  for (book->size = room_share(fx, SHARES); book->size > 4096; book->size /= 2) {
     book->size -= book->size % 4096;
     if (book_take(fx, book) == TBK_OK) break;
     full = true;

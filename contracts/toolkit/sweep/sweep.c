@@ -52,7 +52,8 @@ void sweep_print(const sweep_case_t* one, char line[SWEEP_LINE]) {
 static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   tbk_fixture_t there = *fx;
   if (one->space->fits == NULL) return true;
-  if (sweep_get(one, &sweep_device) == 1 && fx->device_count > 1 && fx_is_open(fx))
+  if (sweep_get(one, &sweep_device) == 1 && fx->device_count > 1 &&
+      fx->resources->session->device_open)
     fx_use_device(&there, fx_second_device(&there));
   return one->space->fits(&there, one);
 }
