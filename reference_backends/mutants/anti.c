@@ -217,12 +217,12 @@ static tbk_status_t others_take(tbk_instance_t* self, int32_t device, uint64_t b
 
 OPEN(open_among_others) {
   tbk_status_t status = OPEN_INNER;
-  return status == TBK_OK ? others_take(self, device, 56 << 20) : status;
+  return status == TBK_OK ? others_take(self, device, 59 << 20) : status;
 }
 
 OPEN(open_second_among_others) {
   tbk_status_t status = OPEN_INNER;
-  return status == TBK_OK && device == 1 ? others_take(self, device, 240 << 20) : status;
+  return status == TBK_OK && device == 1 ? others_take(self, device, 251 << 20) : status;
 }
 
 #define OPTIONS(name, options, note) \
@@ -288,7 +288,7 @@ const mutant_t mutants_anti[] = {
      STATE,
      BROAD,
      "the second device copies in units of 64 bytes, has no FLOAT16, and of its 256 MiB others "
-     "have 240",
+     "have 251",
      {PATCH(core.device_properties, properties_of_the_second_differ),
       PATCH(core.device_open, open_second_among_others),
       PATCH(core.upload, second_uploads_in_units), PATCH(core.download, second_downloads_in_units),
@@ -303,7 +303,7 @@ const mutant_t mutants_anti[] = {
      ANTI,
      STATE,
      BROAD,
-     "of 64 MiB others have 56, as memory_info tells",
+     "of 64 MiB others have 59, as memory_info tells",
      {PATCH(core.device_open, open_among_others)},
      0,
      "memory=64M",

@@ -165,15 +165,18 @@ int32_t fx_second_device(tbk_fixture_t* fx) {
   return 1;
 }
 
+const tbk_device_properties_t* fx_properties(const tbk_fixture_t* fx, int32_t device) {
+  tbk_device_properties_t* declared = &fx->resources->properties[device];
+  if (device == fx->device) return &fx->properties;
+  if (declared->struct_size != 0) return declared;
+  declared->struct_size = sizeof *declared;
+  HELPER_OK(fx->core->device_properties(fx->self, device, declared, NULL));
+  return declared;
+}
+
 void fx_use_device(tbk_fixture_t* fx, int32_t device) {
-  if (device == fx->device) return;
-  tbk_device_properties_t* properties = &fx->resources->properties[device];
-  if (properties->struct_size == 0) {
-    properties->struct_size = sizeof *properties;
-    HELPER_OK(fx->core->device_properties(fx->self, device, properties, &fx->error));
-  }
+  fx->properties = *fx_properties(fx, device);
   fx->device = device;
-  fx->properties = *properties;
 }
 
 static tbk_status_t lay_guard(tbk_fixture_t* fx, const tbk_memory_record_t* record) {

@@ -174,6 +174,8 @@ void fx_disown_event(tbk_fixture_t* fx, tbk_event_t* event);
 
 /* Opens device 1 and returns its index (a row says "two_devices"). Closed again with the test. */
 int32_t fx_second_device(tbk_fixture_t* fx);
+/* Returns what `device`, 0 or 1, declares; it need not be open. */
+const tbk_device_properties_t* fx_properties(const tbk_fixture_t* fx, int32_t device);
 /* Makes `device`, 0 or 1, the one of fx->device and fx->properties; opens nothing. */
 void fx_use_device(tbk_fixture_t* fx, int32_t device);
 

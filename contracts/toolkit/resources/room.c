@@ -22,19 +22,28 @@ uint64_t room_allocation(const tbk_device_properties_t* properties) {
   return most != 0 && most < total ? most : total;
 }
 
-static uint64_t ask_left(const tbk_fixture_t* fx) {
-  const uint64_t total = room_total(&fx->properties);
+static uint64_t ask_left(const tbk_fixture_t* fx, int32_t device) {
+  const uint64_t total = room_total(fx_properties(fx, device));
   uint64_t free_bytes = 0, all = 0;
   if (fx->core == NULL || !TBK_HAS(fx->core, tbk_core_t, memory_info)) return total;
-  const tbk_status_t status = fx->core->memory_info(fx->self, fx->device, &free_bytes, &all, NULL);
+  const tbk_status_t status = fx->core->memory_info(fx->self, device, &free_bytes, &all, NULL);
   return status == TBK_OK && free_bytes < total ? free_bytes : total;
 }
 
-uint64_t room_left(const tbk_fixture_t* fx) {
-  uint64_t* left_bytes = &fx->resources->session->left_bytes[fx->device];
-  if (*left_bytes == 0) *left_bytes = ask_left(fx);
+static uint64_t left_of(const tbk_fixture_t* fx, int32_t device) {
+  uint64_t* left_bytes = &fx->resources->session->left_bytes[device];
+  if (*left_bytes == 0) *left_bytes = ask_left(fx, device);
   if (*left_bytes < LEAST_BYTES) *left_bytes = LEAST_BYTES;
   return *left_bytes;
+}
+
+/* A test that has both devices open may put what it makes on either. */
+uint64_t room_left(const tbk_fixture_t* fx) {
+  const uint64_t here = left_of(fx, fx->device);
+  const int32_t other = fx->device == 0;
+  const bool open = other == 1 ? fx->resources->second_open : fx->resources->session->device_open;
+  const uint64_t there = open ? left_of(fx, other) : here;
+  return there < here ? there : here;
 }
 
 uint64_t room_share(const tbk_fixture_t* fx, uint64_t parts) {

@@ -19,7 +19,10 @@
 uint64_t room_total(const tbk_device_properties_t* properties);
 /* Returns the most that may be asked for in one allocation, whatever is free. */
 uint64_t room_allocation(const tbk_device_properties_t* properties);
-/* Returns how much others had left of the device under test when a test of this process first asked that device. */
+/*
+ * Returns how much others had left of the device under test when a test of this process first asked it,
+ * or, where a test has both open, of the device that has less left.
+ */
 uint64_t room_left(const tbk_fixture_t* fx);
 /* Returns that share of what is left, but no more than one allocation may have. */
 uint64_t room_share(const tbk_fixture_t* fx, uint64_t parts);
