@@ -39,20 +39,38 @@ LAUNCH(launch_with_other_nans) {
   REWRITTEN(put_other_nan);
 }
 
+static uint32_t flushed(rewrite_t* to, uint16_t dtype, uint32_t value, uint32_t zero) {
+  const uint64_t least = dtype == TBK_FLOAT64 ? UINT64_C(1) << 52 : 0x00800000;
+  const uint32_t size = rewrite_op(to, TBK_OPCODE_ABS, dtype, 1, value, 0, 0);
+  const uint32_t small =
+      rewrite_op(to, TBK_OPCODE_LT, TBK_BOOL, 2, size, rewrite_bits(to, dtype, least), 0);
+  return rewrite_op(to, TBK_OPCODE_SELECT, dtype, 3, small, zero, value);
+}
+
 static uint32_t put_flushed(rewrite_t* to, const tbk_instruction_t* i, const uint32_t* in,
                             uint64_t context) {
   const uint32_t value = rewrite_keep(to, i, in);
   if (!computes_real(i)) return value;
-  const uint64_t least = i->dtype == TBK_FLOAT64 ? UINT64_C(1) << 52 : 0x00800000;
-  const uint32_t size = rewrite_op(to, TBK_OPCODE_ABS, i->dtype, 1, value, 0, 0);
-  const uint32_t small =
-      rewrite_op(to, TBK_OPCODE_LT, TBK_BOOL, 2, size, rewrite_bits(to, i->dtype, least), 0);
-  const uint32_t zero =
-      rewrite_op(to, TBK_OPCODE_COPYSIGN, i->dtype, 2, rewrite_bits(to, i->dtype, 0), value, 0);
-  return rewrite_op(to, TBK_OPCODE_SELECT, i->dtype, 3, small, zero, value);
+  const uint32_t zero = rewrite_bits(to, i->dtype, 0);
+  return flushed(to, i->dtype, value,
+                 rewrite_op(to, TBK_OPCODE_COPYSIGN, i->dtype, 2, zero, value, 0));
 }
 LAUNCH(launch_without_subnormals) {
   REWRITTEN(put_flushed);
+}
+
+/* What is a zero already keeps its sign. */
+static uint32_t put_flushed_up(rewrite_t* to, const tbk_instruction_t* i, const uint32_t* in,
+                               uint64_t context) {
+  const uint32_t value = rewrite_keep(to, i, in);
+  if (!computes_real(i)) return value;
+  const uint32_t zero = rewrite_bits(to, i->dtype, 0);
+  const uint32_t is_zero = rewrite_op(to, TBK_OPCODE_EQ, TBK_BOOL, 2, value, zero, 0);
+  return flushed(to, i->dtype, value,
+                 rewrite_op(to, TBK_OPCODE_SELECT, i->dtype, 3, is_zero, value, zero));
+}
+LAUNCH(launch_with_positive_zeros) {
+  REWRITTEN(put_flushed_up);
 }
 
 static uint32_t put_other_zero(rewrite_t* to, const tbk_instruction_t* i, const uint32_t* in,
@@ -173,6 +191,9 @@ const mutant_t mutants_anti_program[] = {
     OF_KERNEL("programs_without_subnormals", TBK_NAME_pointwise,
               "results that are subnormal are zeros", NULL,
               PATCH(launching.launch, launch_without_subnormals)),
+    OF_KERNEL("programs_with_positive_zeros", TBK_NAME_pointwise,
+              "results that are subnormal are zeros, whose sign is lost", NULL,
+              PATCH(launching.launch, launch_with_positive_zeros)),
     OF_KERNEL("programs_with_other_zeros", TBK_NAME_pointwise, "MIN and MAX take the other zero",
               NULL, PATCH(launching.launch, launch_with_other_zeros)),
     OF_KERNEL("programs_of_64", TBK_NAME_pointwise, "no more instructions than a host may rely on",

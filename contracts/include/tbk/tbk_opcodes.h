@@ -22,7 +22,8 @@
  *
  * Integers are of two's complement: what does not fit wraps around. A NaN among the operands gives
  * NaN unless the row says otherwise; which NaN is open. Subnormal numbers are kept or taken as
- * zeros. A zero that FLOOR, CEIL, TRUNC, ROUND or REM_FLOOR gives has either sign, whatever its row says of signs.
+ * zeros, of their sign or positive. A zero that FLOOR, CEIL, TRUNC, ROUND or REM_FLOOR gives has
+ * either sign, whatever its row says of signs.
  * Two instructions are never contracted into one.
  */
 #define TBK_OPCODE_MAP(X)                                                                          \

@@ -37,11 +37,12 @@ static bool is_subnormal(uint16_t dtype, long double x) {
   return x != 0 && fabsl(x) < number_least_normal(dtype);
 }
 
-/* Subnormal numbers may be taken as zeros, which keep their sign. */
+/* Subnormal numbers may be taken as zeros, of their sign or of none. */
 static void allow_flush(value_t* v) {
   if (v->open || isnan(v->middle)) return;
   if (is_subnormal(v->dtype, v->low) && v->low > 0) v->low = 0.0L;
-  if (is_subnormal(v->dtype, v->high) && v->high < 0) v->high = -0.0L;
+  if (is_subnormal(v->dtype, v->high) && v->high < 0) v->high = 0.0L;
+  if (is_subnormal(v->dtype, v->low) && v->low < 0 && v->high == 0) v->high = 0.0L;
 }
 
 /* ------------------------------------------------------------------------------ combinations --- */

@@ -95,7 +95,7 @@ static number_t merge(const number_type_t* type, int64_t mode, number_t a, numbe
   return number_load(type, element);
 }
 
-/* Whoever computes with a subnormal number may take it as a zero, which keeps its sign. */
+/* Whoever computes with a subnormal number may take it as a zero. */
 static number_t flush(const number_type_t* type, number_t x) {
   if (!type->is_integer && fabsl(x.real) < number_least_normal(type->dtype))
     x.real = copysignl(0, x.real);
@@ -163,7 +163,7 @@ static bool is_flushed(const index_job_t* job, const index_cell_t* cell, const v
   const long double real = number_load(type, seen).real, least = number_least_normal(type->dtype);
   uint8_t element[16];
   number_store(type, element, cell->flushed);
-  if (number_same(type, element, seen, 0)) return true;
+  if (number_same(type, element, seen, 0) || (cell->flushed.real == 0 && real == 0)) return true;
   return job->form.mode >= TBK_INDEX_MIN && fabsl(cell->value.real) < least && fabsl(real) < least;
 }
 
