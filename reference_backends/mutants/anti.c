@@ -248,6 +248,8 @@ const mutant_t mutants_anti[] = {
     OPTIONS("sticky", "sticky=1", "an error of work is told again and again"),
     OPTIONS("exclusive", "exclusive=$TMPDIR/tbk-anti-exclusive.lock", "one process at a time"),
     OPTIONS("few_events", "events=8", "no more than 8 events of a device"),
+    OPTIONS("little_pinned", "pinned=16M,pinned_blocks=64",
+            "no more pinned memory than a host may rely on"),
     OPTIONS("one_device", "devices=1", "a single device"),
     OPTIONS("many_devices", "devices=8", "eight devices"),
     OPTIONS("little_memory", "memory=64M",

@@ -26,6 +26,8 @@ static const vdev_option_t known[] = {
     {"max_allocation", MEMBER(arena.allocation_bytes), 4 << 20, UINT64_C(1) << 40, NULL, false},
     {"open_ms", MEMBER(open_ms), 0, 60000, NULL, false},
     {"events", MEMBER(events), 1, UINT64_MAX, NULL, false},
+    {"pinned", MEMBER(pinned_bytes), 4096, UINT64_C(1) << 40, NULL, false},
+    {"pinned_blocks", MEMBER(pinned_blocks), 1, UINT64_MAX, NULL, false},
     {"sticky", MEMBER(sticky), 0, 1, NULL, false},
 };
 
@@ -33,7 +35,8 @@ vdev_config_t vdev_config_default(void) {
   return (vdev_config_t){.devices = 2,
                          .arena = {.memory_bytes = UINT64_C(256) << 20, .alignment = 64, .flat = 1},
                          .events = UINT64_MAX,
-                         .pinned_bytes = UINT64_C(1) << 30};
+                         .pinned_bytes = UINT64_C(1) << 30,
+                         .pinned_blocks = UINT64_MAX};
 }
 
 static bool parse_word(const char* words, const char* text, uint64_t* out_value) {

@@ -158,7 +158,7 @@ struct vdev_machine {
   LIST_HEAD(, vdev_event) events;
   LIST_HEAD(, vdev_home) homes;
   LIST_HEAD(, vdev_pinned) pinned;
-  uint64_t pinned_bytes;
+  uint64_t pinned_bytes, pinned_blocks;
 
   struct { /* seeded.c; random and steps also caller.c */
     pthread_t thread;

@@ -18,13 +18,15 @@ typedef struct vdev_pinned { /* stands in front of the bytes that the caller get
 void* vdev_pinned_take(vdev_machine_t* machine, uint64_t size_bytes) {
   pinned_t* piece = NULL;
   vdev_lock(machine);
-  if (size_bytes <= machine->config.pinned_bytes - machine->pinned_bytes) {
+  if (size_bytes <= machine->config.pinned_bytes - machine->pinned_bytes &&
+      machine->pinned_blocks < machine->config.pinned_blocks) {
     size_bytes = (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     piece = aligned_alloc(ALIGNMENT, sizeof *piece + size_bytes);
   }
   if (piece) {
     piece->size_bytes = size_bytes;
     machine->pinned_bytes += size_bytes;
+    machine->pinned_blocks++;
     LIST_INSERT_HEAD(&machine->pinned, piece, entry);
   }
   vdev_unlock(machine);
@@ -39,6 +41,7 @@ bool vdev_pinned_give(vdev_machine_t* machine, void* pointer) {
   if (piece) {
     LIST_REMOVE(piece, entry);
     machine->pinned_bytes -= piece->size_bytes;
+    machine->pinned_blocks--;
   }
   vdev_unlock(machine);
   free(piece);

@@ -35,8 +35,9 @@
  *
  * The least
  *   A host may rely on 8 streams, 8 events and 32 allocations of 64 KiB of a device at a time, and
- *   on 4 MiB in one, where it has them. Whatever more it needs it reads from the properties: memory, the
- *   largest allocation, granularity, dtypes, ranks. Kernels may refuse whatever no clause names.
+ *   on 4 MiB in one, where it has them; of pinned memory on 64 blocks and on 16 MiB in all. Whatever more
+ *   it needs it reads from the properties: memory, the largest allocation, granularity, dtypes, ranks.
+ *   Kernels may refuse whatever no clause names.
  *
  * Streams
  *   A stream is a queue in order. A call that takes a stream and gets NULL is complete when it

@@ -92,14 +92,14 @@ static void pinned_and_device_memory_share_no_byte(tbk_fixture_t* fx) {
 }
 
 static void pinned_memory_is_aligned(tbk_fixture_t* fx) {
-  void* kept[3 * RANGE_ROUNDS];
-  for (int i = 0; i < 3 * RANGE_ROUNDS; ++i) {
+  void* kept[ROOM_PINNED_BLOCKS];
+  for (int i = 0; i < ROOM_PINNED_BLOCKS; ++i) {
     uint64_t size = range_size(fx, (size_t)i);
     kept[i] = pin(fx, size);
     CHECK_SAID((uintptr_t)kept[i] % 64 == 0, "a multiple of 64", "%p for %llu bytes", kept[i],
                (unsigned long long)size);
   }
-  for (int i = 0; i < 3 * RANGE_ROUNDS; ++i)
+  for (int i = 0; i < ROOM_PINNED_BLOCKS; ++i)
     unpin(fx, kept[i]);
 }
 
@@ -199,7 +199,7 @@ static void a_failed_pinned_alloc_leaves_the_result_alone(tbk_fixture_t* fx) {
 /* Four times the address space that is left: only with what was freed can that go well. */
 static void freed_pinned_memory_can_be_had_again(tbk_fixture_t* fx) {
   const uint64_t room = UINT64_C(1) << 30;
-  const uint64_t size = (UINT64_C(64) << 20) - 1;
+  const uint64_t size = room_pinned(fx, UINT64_C(64) << 20) - 1;
   unpin(fx, pin(fx, size)); /* whatever a driver sets up for its first pinned memory */
   const struct rlimit limit = room_narrow_host(fx, room);
   for (uint64_t turn = 0; turn < 4 * room / size; ++turn) {

@@ -15,6 +15,7 @@
 enum { AT_A_TIME = 3, MOST_TURNS = 400, END_BYTES = 16, DELAY_US = 300 };
 
 #define PINNED_ROOM (UINT64_C(1) << 30)
+#define PINNED_BYTES (UINT64_C(64) << 20)
 
 typedef enum kind { MEMORY, ASYNC, PINNED } kind_t;
 typedef enum back { AT_ONCE, IN_ORDER, LAST_FIRST } back_t;
@@ -150,7 +151,7 @@ static bool find_share(tbk_fixture_t* fx, sweep_case_t* one, account_t* it) {
   const uint64_t total = fx->properties.memory_bytes, most = room_allocation(&fx->properties);
   tbk_memory_t memory = 0;
   if (it->kind == PINNED) {
-    it->size = (UINT64_C(64) << 20) - 1;
+    it->size = room_pinned(fx, AT_A_TIME * PINNED_BYTES) / AT_A_TIME - 1;
     it->turns = 4 * PINNED_ROOM / it->size;
     return true;
   }

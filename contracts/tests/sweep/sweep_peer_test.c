@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { MOST_BYTES = 8 << 20, PINNED_MOST = 65 };
+enum { MOST_BYTES = 8 << 20 };
 
 SWEEP_DIMENSION(way_axis, "way", {"0to1", 0}, {"1to0", 1}, {"0to0", 2}, {"1to1", 3});
 
@@ -107,15 +107,15 @@ SWEEP_DIMENSION(turns_axis, "turns", {"1", 1}, {"7", 7}, {"60", 60});
 static bool pinned_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   uint64_t size = (uint64_t)sweep_get(one, &sweep_size);
   uint64_t live = (uint64_t)sweep_get(one, &live_axis);
-  return scene_fits(fx, one) &&
-         size * live * (uint64_t)sweep_get(one, &turns_axis) <= 4 * MOST_BYTES;
+  if (!scene_fits(fx, one) || size * live > room_pinned(fx, size * live)) return false;
+  return size * live * (uint64_t)sweep_get(one, &turns_axis) <= 4 * MOST_BYTES;
 }
 
 static void pinned_turns(tbk_fixture_t* fx, void* argument) {
   const scene_t* scene = argument;
   uint64_t size = (uint64_t)sweep_get(scene->one, &sweep_size);
   int64_t live = sweep_get(scene->one, &live_axis);
-  uint8_t* blocks[PINNED_MOST] = {NULL};
+  uint8_t* blocks[ROOM_PINNED_BLOCKS] = {NULL};
   for (int64_t turn = 0; turn < sweep_get(scene->one, &turns_axis); turn++) {
     bool held = true;
     for (int64_t i = 0; held && i < live; i++) {

@@ -16,7 +16,7 @@ SWEEP_DIMENSION(host_memory, "host", {"aligned", 0}, {"odd", 1}, {"pinned", 2},
                 {"inside_pinned", 3});
 SWEEP_DIMENSION(copy_way, "way", {"other", COPY_TO_OTHER}, {"up", COPY_UP}, {"down", COPY_DOWN});
 
-enum { AT_ONCE_MOST = 4 << 20, TAIL_UNITS = 3, SKEW = 3 };
+enum { AT_ONCE_MOST = 4 << 20, TAIL_UNITS = 3, SKEW = 3, PINNED_AROUND = 2 * (4096 + SKEW) };
 
 /* So many bytes altogether as one large call, or many small ones. */
 static bool transfer_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
@@ -30,7 +30,10 @@ static bool transfer_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   /* Large ones take the time, so they meet little else that takes some. */
   if (large && sweep_get(one, &sweep_state) > SWEEP_REFUSED) return false;
   if (large && sweep_get(one, &sweep_pending) > 1) return false;
-  if (sweep_get(one, &host_memory) >= 2 && fx->pinned == NULL) return false;
+  const bool pins = sweep_get(one, &host_memory) >= 2;
+  if (pins && fx->pinned == NULL) return false;
+  const uint64_t pinned = fx_round(fx, size) * repeat + PINNED_AROUND;
+  if (pins && pinned > room_pinned(fx, pinned)) return false;
   return 2 * (size * repeat + 2048) < sweep_room(fx);
 }
 
@@ -59,7 +62,7 @@ static void make_host(program_t* it) {
   uint64_t bytes = it->size * it->repeat;
   int64_t kind = sweep_get(it->one, &host_memory);
   it->host = fx_bytes(fx, bytes + SKEW);
-  uint64_t before = kind == 3 ? 4096 + SKEW : 0; /* of a pinned block, and as much behind */
+  uint64_t before = kind == 3 ? PINNED_AROUND / 2 : 0; /* of a pinned block, and as much behind */
   if (kind == 1) it->host += SKEW;
   if (kind < 2) return;
   REQUIRE_OK(

@@ -59,6 +59,17 @@ bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes) {
   return whole <= LEAST_BYTES / BLOCKS || whole <= room_left(fx) / BLOCKS;
 }
 
+uint64_t room_pinned(const tbk_fixture_t* fx, uint64_t bytes) {
+  uint64_t* known_bytes = &fx->resources->session->pinned_bytes;
+  void* pointer = NULL;
+  while (bytes > ROOM_PINNED_BYTES && bytes > *known_bytes &&
+         fx->pinned->pinned_alloc(fx->self, fx->device, bytes, &pointer, NULL) != TBK_OK)
+    bytes /= 2;
+  if (pointer == NULL) return bytes;
+  fx->pinned->pinned_free(fx->self, pointer);
+  return *known_bytes = bytes;
+}
+
 uint64_t room_cell(const tbk_fixture_t* fx, uint64_t bytes, uint64_t count) {
   while (bytes > 1 && !room_fits(fx, fx_round(fx, bytes) * count))
     bytes /= 2;

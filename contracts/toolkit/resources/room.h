@@ -14,6 +14,9 @@
 
 /* What a device has that does not say, and what the header promises at the least. */
 #define ROOM_UNKNOWN_BYTES (UINT64_C(64) << 20)
+/* What the header promises of pinned memory at a time. */
+#define ROOM_PINNED_BYTES (UINT64_C(16) << 20)
+enum { ROOM_PINNED_BLOCKS = 64 };
 
 /* Returns the bytes of the device, or what can be relied on where it does not say. */
 uint64_t room_total(const tbk_device_properties_t* properties);
@@ -28,6 +31,12 @@ uint64_t room_left(const tbk_fixture_t* fx);
 uint64_t room_share(const tbk_fixture_t* fx, uint64_t parts);
 /* Returns whether a test may hold a few blocks of this size, each with room around it. */
 bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes);
+
+/*
+ * Returns `bytes`, or, where a block of it cannot be pinned now, what is left of it after some halvings:
+ * never less than the header promises. Tests ask once for all that they pin at a time.
+ */
+uint64_t room_pinned(const tbk_fixture_t* fx, uint64_t bytes);
 
 /* `bytes`, halved until so many of them fit in one allocation. */
 uint64_t room_cell(const tbk_fixture_t* fx, uint64_t bytes, uint64_t count);

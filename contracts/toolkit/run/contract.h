@@ -77,6 +77,7 @@ typedef struct tbk_session {
   int device_open;
   int32_t device_count;   /* of the open device's instance; valid while device_open */
   uint64_t left_bytes[2]; /* of each device, by others, when it was first asked; 0: not yet */
+  uint64_t pinned_bytes;  /* the most that was pinned in one block to see whether it can be */
   tbk_device_properties_t properties;
 } tbk_session_t;
 

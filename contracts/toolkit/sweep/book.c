@@ -11,7 +11,7 @@
 
 /* For what is asked for at the beginning; and, of the heap, what may remain of each turn and of all. */
 #define OPENING_NS UINT64_C(10000000)
-enum { SHARES = 8, PINNED_BYTES = 64 << 20, TURN_BYTES = 64, ALL_BYTES = 16384 };
+enum { SHARES = 8, PINNED_BYTES = 64 << 20, PINNED_SHARES = 4, TURN_BYTES = 64, ALL_BYTES = 16384 };
 
 bool book_is_kept(const tbk_fixture_t* fx, book_kind_t kind) {
   switch (kind) {
@@ -83,7 +83,8 @@ void book_give_all(tbk_fixture_t* fx, book_t* book) {
 /* An eighth of what others leave; where that cannot be had, half of what is found, so that there is one for sure. */
 static void find_size(tbk_fixture_t* fx, book_t* book) {
   bool full = false;
-  if (book->kind == BOOK_PINNED) book->size = PINNED_BYTES;
+  if (book->kind == BOOK_PINNED)
+    book->size = room_pinned(fx, PINNED_SHARES * PINNED_BYTES) / PINNED_SHARES;
   if (book->kind > BOOK_STREAM_MEMORY) return;
   for (book->size = room_share(fx, SHARES); book->size > 4096; book->size /= 2) {
     book->size -= book->size % 4096;

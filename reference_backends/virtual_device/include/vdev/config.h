@@ -38,6 +38,7 @@ typedef struct vdev_config {
   uint64_t open_ms;          /* how long an open takes */
   uint64_t events;           /* most live events of a device */
   uint64_t pinned_bytes;     /* most bytes that are pinned at one time */
+  uint64_t pinned_blocks;    /* most blocks of them */
   uint64_t sticky;           /* every fault is VDEV_FAULT_STICKY */
   char exclusive[256];       /* a path: one process at a time may open a device; or empty */
 } vdev_config_t;
