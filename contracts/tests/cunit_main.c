@@ -20,6 +20,7 @@ enum {
   SELECTIONS_MAX = 64,
   OPTION_OPTION = 256,
   OPTION_ONLY,
+  OPTION_WITHOUT,
   OPTION_LIST,
   OPTION_SEED,
   OPTION_CASE
@@ -30,6 +31,7 @@ struct settings {
   char options[4096];
   const char* only[SELECTIONS_MAX];
   size_t only_count;
+  const char* without; /* how the names of suites begin that are left out; or NULL */
   bool list;
   uint64_t seed;
 };
@@ -51,6 +53,9 @@ static error_t parse(int key, char* argument, struct argp_state* state) {
     case OPTION_ONLY:
       if (settings.only_count == SELECTIONS_MAX) argp_error(state, "too many --only");
       settings.only[settings.only_count++] = argument;
+      return 0;
+    case OPTION_WITHOUT:
+      settings.without = argument;
       return 0;
     case OPTION_LIST:
       settings.list = true;
@@ -76,6 +81,7 @@ static error_t parse(int key, char* argument, struct argp_state* state) {
 static const struct argp_option options[] = {
     {"option", OPTION_OPTION, "KEY=VALUE", 0, "an option for the backend; repeatable", 0},
     {"only", OPTION_ONLY, "SUITE/TEST|SUITE|CLAUSE", 0, "run these rows; repeatable", 0},
+    {"without", OPTION_WITHOUT, "PREFIX", 0, "leave out suites whose names begin so", 0},
     {"list", OPTION_LIST, NULL, 0, "list the rows and run nothing", 0},
     {"seed", OPTION_SEED, "N", 0, "seed of the run", 0},
     {"case", OPTION_CASE, "LINE", 0, "of a sweep, run the case of this line alone", 0},
@@ -95,6 +101,8 @@ static bool matches(size_t index, const char* selection) {
 
 /* Without a selection what takes seconds is left to tbk-run --tier thorough. */
 static bool selected(size_t index) {
+  const char *suite = tbk_case_suite(index)->name, *without = settings.without;
+  if (without != NULL && strncmp(suite, without, strlen(without)) == 0) return false;
   for (size_t i = 0; i < settings.only_count; i++) {
     if (matches(index, settings.only[i])) return true;
   }

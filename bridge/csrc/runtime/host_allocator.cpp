@@ -105,8 +105,16 @@ class PinnedEngine final
     const c10::DeviceIndex device = current_device();
     backend.ensure_open(device);
     ErrorBuffer error;
-    check(backend.tables().pinned.pinned_alloc(backend.instance(), device, bytes, pointer, &error),
-          error, "pinned_alloc", device);
+    const auto pin = [&] {
+      return backend.tables().pinned.pinned_alloc(backend.instance(), device, bytes, pointer,
+                                                  &error);
+    };
+    tbk_status_t status = pin();
+    if (status == TBK_OUT_OF_MEMORY) {
+      CachingHostAllocatorImpl::empty_cache();
+      status = pin();
+    }
+    check(status, error, "pinned_alloc", device);
   }
 
   /// Runs under locks of the engine.

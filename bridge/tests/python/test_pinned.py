@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -95,6 +96,27 @@ def test_a_data_loader_pins_here(pinning: DeviceModule, device: torch.device) ->
     loader = DataLoader(TensorDataset(torch.arange(8)), batch_size=4, pin_memory=True)
     assert all(batch.is_pinned() for [batch] in loader)
     assert pinning.current_device() == device.index
+
+
+def test_what_is_cached_is_given_back_before_memory_runs_out(
+    child: Callable[..., str], library: str
+) -> None:
+    if Path(library).name != "libtbk_cpu.so":
+        pytest.skip("nothing says how much the backend pins")
+    program = """
+import sys, torch, torch_tbk
+module = torch_tbk.load(sys.argv[1], options="pinned=16M")
+for kib in (4, 400, 6000, 15000, 9000, 3):
+    host = torch.arange(kib << 10, dtype=torch.uint8).pin_memory()
+    assert torch.equal(host.to(module.backend_name, non_blocking=True).cpu(), host)
+    del host
+kept = torch.ones(9000 << 10, dtype=torch.uint8).pin_memory()
+try:
+    torch.ones(3, dtype=torch.uint8).pin_memory()
+except torch.OutOfMemoryError:
+    print("no more", kept.sum().item())
+"""
+    assert child(program, library).split() == ["no", "more", str(9000 << 10)]
 
 
 def test_asking_opens_nothing(

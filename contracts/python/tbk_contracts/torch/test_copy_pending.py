@@ -5,6 +5,7 @@ way, until it is complete."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 
@@ -51,9 +52,11 @@ def change(memory: Tensors, index: int, other: torch.Tensor) -> None:
 
 
 def free(memory: Tensors, index: int, other: torch.Tensor) -> None:
-    """Other memory, of the same size, is written in its place."""
+    """Other memory, of the same size, is written in its place, as long as there is some beside what
+    copies still use."""
     memory[index] = torch.empty(0)
-    memory[index] = pinned(other)
+    with contextlib.suppress(torch.OutOfMemoryError):
+        memory[index] = pinned(other)
 
 
 def check_all(what: str, case: Case, seen: Tensors, expected: Tensors) -> None:
