@@ -5,7 +5,6 @@ way, until it is complete."""
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Callable
 
@@ -52,11 +51,13 @@ def change(memory: Tensors, index: int, other: torch.Tensor) -> None:
 
 
 def free(memory: Tensors, index: int, other: torch.Tensor) -> None:
-    """Other memory, of the same size, is written in its place, as long as there is some beside what
-    copies still use."""
+    """Other memory, of the same size, is written in its place: pinned, as long as there is some
+    beside what copies still use."""
     memory[index] = torch.empty(0)
-    with contextlib.suppress(torch.OutOfMemoryError):
+    try:
         memory[index] = pinned(other)
+    except torch.OutOfMemoryError:
+        memory[index] = ordinary(other)
 
 
 def check_all(what: str, case: Case, seen: Tensors, expected: Tensors) -> None:
