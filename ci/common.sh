@@ -68,12 +68,12 @@ need_torch() {
   touch "$stamp"
 }
 
-# [BUILD_TARGET=NAME] build_tree FOLDER [CMAKE OPTION...]
+# [BUILD_TARGETS="NAME..."] build_tree FOLDER [CMAKE OPTION...]
 build_tree() {
   local folder=$1
   shift
   cmake -S . -B "$folder" -G Ninja "$@" >/dev/null
-  cmake --build "$folder" --parallel "$JOBS" --target "${BUILD_TARGET:-all}" -- --quiet
+  cmake --build "$folder" --parallel "$JOBS" --target ${BUILD_TARGETS:-all} -- --quiet
 }
 
 # build_c TARGET...: of the C parts, without the bridge where the folder is new: no PyTorch is needed.

@@ -17,7 +17,7 @@ from page_reader import ROOT, TUTORIALS, Reader, listings
 
 # Their commands start PyTorch or the host's compiler, for minutes in all: the night follows these,
 # and the tests of what they show go the same ways, one by one.
-LONG = {"custom-operators.md", "zero-fallbacks.md"}
+LONG = {"custom-operators.md", "torch-device.md", "zero-fallbacks.md"}
 
 
 @pytest.mark.parametrize(
