@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
 #include <runtime/backend.h>
 #include <runtime/current.h>
 #include <runtime/error.h>
@@ -59,6 +60,9 @@ PinnedRanges& ranges() {
   return all;
 }
 
+/// Whether what this thread asks of freed blocks is to wait for the answer.
+thread_local bool waits_for_uses = false;
+
 /// What PyTorch's engine asks of a device.
 class PinnedEngine final
     : public at::CachingHostAllocatorImpl<c10::Stream, StreamPoint, PinnedBlock> {
@@ -111,10 +115,17 @@ class PinnedEngine final
     };
     tbk_status_t status = pin();
     if (status == TBK_OUT_OF_MEMORY) {
-      CachingHostAllocatorImpl::empty_cache();
+      give_cached_back();
       status = pin();
     }
     check(status, error, "pinned_alloc", device);
+  }
+
+  /// Waits for copies that use freed blocks, as the cache of device memory does before it runs out.
+  void give_cached_back() {
+    waits_for_uses = true;
+    const auto restore = c10::make_scope_exit([] { waits_for_uses = false; });
+    CachingHostAllocatorImpl::empty_cache();
   }
 
   /// Runs under locks of the engine.
@@ -132,7 +143,7 @@ class PinnedEngine final
   bool query_event(StreamPoint& point) override {
     // Thrown from here, an error of the work would make the engine lose the block.
     std::exception_ptr error;
-    const bool passed = point.passed(/*wait=*/false, error);
+    const bool passed = point.passed(waits_for_uses, error);
     if (error) defer(std::move(error));
     return passed;
   }

@@ -28,6 +28,7 @@ CLASSES = {
 # cache, shares a stream, computes or copies on the host; or has nobody to tell, and warns.
 MAY_RECOVER = {
     ("memory_alloc", "OUT_OF_MEMORY"): "the cache is given back and the allocation tried again",
+    ("pinned_alloc", "OUT_OF_MEMORY"): "the cache is given back and the allocation tried again",
     ("stream_create", "OUT_OF_MEMORY"): "streams are shared from then on",
     ("event_create", "OUT_OF_MEMORY"): "an event of the other kind gives room, or the host waits",
     ("launch", "OUT_OF_MEMORY"): "the cache is given back and the kernel launched again",
