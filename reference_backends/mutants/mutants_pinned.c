@@ -138,6 +138,23 @@ PINNED_ALLOC(pinned_limited) {
 PINNED_FREE(third_pinned_free_is_lost) {
   if (pointer == NULL || !wrap_every(wrap_of(self), 3)) PINNED_FREE_INNER;
 }
+PINNED_ALLOC(pinned_up_to_63_blocks) {
+  wrap_t* wrap = wrap_of(self);
+  if (out_pointer != NULL && size_bytes > 0 && atomic_load(&wrap->value) == 63)
+    return wrap_fail(error, TBK_OUT_OF_MEMORY, "no more blocks");
+  const tbk_status_t status = PINNED_ALLOC_INNER;
+  if (status == TBK_OK && size_bytes > 0) atomic_fetch_add(&wrap->value, 1);
+  return status;
+}
+PINNED_FREE(pinned_free_counts) {
+  if (pointer != NULL) atomic_fetch_sub(&wrap_of(self)->value, 1);
+  PINNED_FREE_INNER;
+}
+PINNED_ALLOC(pinned_up_to_15_mib) {
+  if (out_pointer != NULL && size_bytes > UINT64_C(15) << 20)
+    return wrap_fail(error, TBK_OUT_OF_MEMORY, "too many bytes for one block");
+  return PINNED_ALLOC_INNER;
+}
 /* A list through the blocks themselves, which begins at `kept`. */
 PINNED_FREE(pinned_free_waits_for_close) {
   wrap_t* wrap = wrap_of(self);
@@ -191,6 +208,11 @@ const mutant_t mutants_pinned[] = {
            PATCH(core.download, download_to_pinned_of_other_lost)),
     PINNED("upload_from_pinned_lost", "PIN-004", VALUE, BROAD, "uploads from it have no effect",
            PATCH(pinned.pinned_alloc, pinned_is_kept), PATCH(core.upload, upload_from_pinned_lost)),
+    PINNED("pinned_up_to_63_blocks", "PIN-011", COUNT, NARROW, "63 blocks, no more",
+           PATCH(pinned.pinned_alloc, pinned_up_to_63_blocks),
+           PATCH(pinned.pinned_free, pinned_free_counts)),
+    ROW(pinned_up_to_15_mib, "PIN-011", EXTENT, NARROW, pinned.pinned_alloc,
+        "15 MiB in one block, no more"),
     ROW(pinned_exhausted_is_failure, "PIN-007", ERROR, BROAD, pinned.pinned_alloc,
         "FAILED instead of OUT_OF_MEMORY"),
     ROW(pinned_size_wraps, "PIN-007", EXTENT, NARROW, pinned.pinned_alloc,

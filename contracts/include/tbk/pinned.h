@@ -23,6 +23,7 @@ typedef struct tbk_pinned_ops {
    * Ensures:   the host can read and write every byte, and no live allocation shares one. [PIN-002]
    * Ensures:   a multiple of 64; size 0 gives NULL or what pinned_free accepts.       [PIN-003]
    * Ensures:   copies of every device of the instance may use it.                     [PIN-004]
+   * Ensures:   at least 64 blocks, and 16 MiB in one or in several, can exist at a time. [PIN-011]
    * Ordering:  host-synchronous.                                                      [PIN-005]
    * Threads:   any thread, concurrently with every other call.                        [THR-001]
    * Ownership: the caller owns *out_pointer; give it back with pinned_free, once.     [PIN-006]

@@ -651,6 +651,9 @@ const tbk_clause_t tbk_clauses[] = {
   {"PIN-010", "pinned", "must", "memory", "untestable",
    "takes the memory.",
    "aten/src/ATen/core/CachingHostAllocator.h: free_block"},
+  {"PIN-011", "pinned", "must", "memory", "checked",
+   "at least 64 blocks, and 16 MiB in one or in several, can exist at a time.",
+   "ABI: drivers lock pages under limits; a host that loads data has to know what it can rely on"},
   {"PRG-001", "program", "must", "compute", "checked",
    "a program of at most 64 instructions and 16 inputs, results and numbers, of dtypes and a rank that the device declares, is not refused.",
    "ABI: what may be refused at will cannot be relied on"},
@@ -1068,7 +1071,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "e97a98acca04c59fa8edd28a4f0c6633484701ad1e64cf91165b1d324e6aaa81";
+    "369c4d25864e778274dc5fd2dbee67609e88e7b906fecf76baaa3557ed7e9b2a";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

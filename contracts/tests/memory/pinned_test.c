@@ -121,6 +121,21 @@ static void no_pinned_bytes_can_be_had_and_freed(tbk_fixture_t* fx) {
   unpin(fx, bystander);
 }
 
+/* As many as a host may rely on; then as much in one. */
+static void sixty_four_pinned_blocks_of_16_mib_exist_at_a_time(tbk_fixture_t* fx) {
+  const uint64_t size = ROOM_PINNED_BYTES / ROOM_PINNED_BLOCKS;
+  uint8_t* blocks[ROOM_PINNED_BLOCKS];
+  for (int i = 0; i < ROOM_PINNED_BLOCKS; ++i) {
+    blocks[i] = pin(fx, size);
+    memset(blocks[i], i, size);
+  }
+  for (int i = 0; i < ROOM_PINNED_BLOCKS; ++i) {
+    CHECK(blocks[i][0] == i && blocks[i][size - 1] == i);
+    unpin(fx, blocks[i]);
+  }
+  unpin(fx, pin(fx, ROOM_PINNED_BYTES));
+}
+
 /* There and back through pinned memory made on another device. */
 static void check_copies(tbk_fixture_t* fx, uint8_t* pinned, tbk_stream_t* stream) {
   for (size_t i = 0; i < range_size_count - 1; ++i) {
@@ -267,6 +282,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PIN-004", "pinned stream", 0, copies_on_a_stream_use_pinned_memory),
     TBK_CASE("PIN-004", "pinned two_devices", 0, copies_of_every_device_use_pinned_memory),
     TBK_CASE("PIN-004", "pinned stream two_devices", 0, streams_of_every_device_use_pinned_memory),
+    TBK_CASE("PIN-011", "pinned", 0, sixty_four_pinned_blocks_of_16_mib_exist_at_a_time),
     TBK_CASE("PIN-007", "pinned", 0, more_than_the_host_has_is_out_of_memory),
     TBK_CASE("ERR-001", "pinned", 0, a_failed_pinned_alloc_leaves_the_result_alone),
     TBK_CASE("PIN-009", "pinned", 0, freed_pinned_memory_can_be_had_again),
