@@ -63,8 +63,8 @@ uint64_t room_pinned(const tbk_fixture_t* fx, uint64_t bytes) {
   uint64_t* known_bytes = &fx->resources->session->pinned_bytes;
   void* pointer = NULL;
   while (bytes > ROOM_PINNED_BYTES && bytes > *known_bytes &&
-         fx->pinned->pinned_alloc(fx->self, fx->device, bytes, &pointer, NULL) != TBK_OK)
-    bytes /= 2;
+         fx->pinned->pinned_alloc(fx->self, fx->device, bytes, &pointer, NULL) == TBK_OUT_OF_MEMORY)
+    bytes = bytes / 2 > ROOM_PINNED_BYTES ? bytes / 2 : ROOM_PINNED_BYTES;
   if (pointer == NULL) return bytes;
   fx->pinned->pinned_free(fx->self, pointer);
   return *known_bytes = bytes;

@@ -33,7 +33,7 @@ uint64_t room_share(const tbk_fixture_t* fx, uint64_t parts);
 bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes);
 
 /*
- * Returns `bytes`, or, where a block of it cannot be pinned now, what is left of it after some halvings:
+ * Returns `bytes`, or, where there is no memory to pin a block of it, what is left of it after some halvings:
  * never less than the header promises. Tests ask once for all that they pin at a time.
  */
 uint64_t room_pinned(const tbk_fixture_t* fx, uint64_t bytes);
