@@ -12,7 +12,14 @@
 #include "dimensions.h"
 #include "room.h"
 
-enum { AT_A_TIME = 3, MOST_TURNS = 400, END_BYTES = 16, DELAY_US = 300 };
+/* A device may round each piece up: one more share than there are pieces. */
+enum {
+  AT_A_TIME = 3,
+  PINNED_SHARES = AT_A_TIME + 1,
+  MOST_TURNS = 400,
+  END_BYTES = 16,
+  DELAY_US = 300
+};
 
 #define PINNED_ROOM (UINT64_C(1) << 30)
 #define PINNED_BYTES (UINT64_C(64) << 20)
@@ -151,7 +158,7 @@ static bool find_share(tbk_fixture_t* fx, sweep_case_t* one, account_t* it) {
   const uint64_t total = fx->properties.memory_bytes, most = room_allocation(&fx->properties);
   tbk_memory_t memory = 0;
   if (it->kind == PINNED) {
-    it->size = room_pinned(fx, AT_A_TIME * PINNED_BYTES) / AT_A_TIME - 1;
+    it->size = room_pinned(fx, PINNED_BYTES * PINNED_SHARES) / PINNED_SHARES - 1;
     it->turns = 4 * PINNED_ROOM / it->size;
     return true;
   }
