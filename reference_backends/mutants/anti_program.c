@@ -59,7 +59,7 @@ LAUNCH(launch_without_subnormals) {
   REWRITTEN(put_flushed);
 }
 
-/* What is a zero already keeps its sign. */
+/* Flushes to +0; what is a zero already keeps its sign. */
 static uint32_t put_flushed_up(rewrite_t* to, const tbk_instruction_t* i, const uint32_t* in,
                                uint64_t context) {
   const uint32_t value = rewrite_keep(to, i, in);

@@ -18,9 +18,11 @@ typedef struct vdev_pinned { /* stands in front of the bytes that the caller get
 void* vdev_pinned_take(vdev_machine_t* machine, uint64_t size_bytes) {
   pinned_t* piece = NULL;
   vdev_lock(machine);
-  if (size_bytes <= machine->config.pinned_bytes - machine->pinned_bytes &&
-      machine->pinned_blocks < machine->config.pinned_blocks) {
-    size_bytes = (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  const uint64_t left = machine->config.pinned_bytes - machine->pinned_bytes;
+  const uint64_t rounded = (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  const bool has_room = size_bytes <= left && rounded <= left;
+  if (has_room && machine->pinned_blocks < machine->config.pinned_blocks) {
+    size_bytes = rounded;
     piece = aligned_alloc(ALIGNMENT, sizeof *piece + size_bytes);
   }
   if (piece) {

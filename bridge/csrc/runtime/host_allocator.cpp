@@ -60,7 +60,7 @@ PinnedRanges& ranges() {
   return all;
 }
 
-/// Whether what this thread asks of freed blocks is to wait for the answer.
+/// Says whether this thread waits for what still uses freed blocks, or only asks.
 thread_local bool waits_for_uses = false;
 
 /// What PyTorch's engine asks of a device.
@@ -116,6 +116,7 @@ class PinnedEngine final
     tbk_status_t status = pin();
     if (status == TBK_OUT_OF_MEMORY) {
       give_cached_back();
+      error.message[0] = '\0';
       status = pin();
     }
     check(status, error, "pinned_alloc", device);

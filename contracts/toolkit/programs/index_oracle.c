@@ -95,7 +95,7 @@ static number_t merge(const number_type_t* type, int64_t mode, number_t a, numbe
   return number_load(type, element);
 }
 
-/* Whoever computes with a subnormal number may take it as a zero. */
+/* Returns a zero for a subnormal number: whoever computes with one may take it so. */
 static number_t flush(const number_type_t* type, number_t x) {
   if (!type->is_integer && fabsl(x.real) < number_least_normal(type->dtype))
     x.real = copysignl(0, x.real);

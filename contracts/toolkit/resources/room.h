@@ -14,7 +14,7 @@
 
 /* What a device has that does not say, and what the header promises at the least. */
 #define ROOM_UNKNOWN_BYTES (UINT64_C(64) << 20)
-/* What the header promises of pinned memory at a time. */
+/* The header promises so much pinned memory at a time (PIN-011). */
 #define ROOM_PINNED_BYTES (UINT64_C(16) << 20)
 enum { ROOM_PINNED_BLOCKS = 64 };
 
