@@ -118,9 +118,9 @@ def read_mutants(tree: ast.Module, file: str) -> Iterator[TorchMutant]:
         yield TorchMutant(file, call.lineno, layer + stated[0], tuple(stated[1].split()))
 
 
-def torch_tests(folder: Path, root: Path) -> Iterator[TorchTest]:
-    """Yields those in the files of `folder`, which are named from `root` on."""
-    for path in sorted(folder.glob("test_*.py")):
+def torch_tests(folder: Path, root: Path, files: str = "test_*.py") -> Iterator[TorchTest]:
+    """Yields those in some files of `folder`, which are named from `root` on."""
+    for path in sorted(folder.glob(files)):
         yield from read_tests(parse_file(path), path.relative_to(root).as_posix())
 
 

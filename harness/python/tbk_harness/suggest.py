@@ -29,12 +29,12 @@ def clause_words() -> set[str]:
 
 
 @cache
-def torch_ids() -> frozenset[str]:
-    """Returns the tests of the torch layer, without their parameters."""
+def torch_ids(area: str = "torch_*") -> frozenset[str]:
+    """Returns the tests of the torch layer or of an area of it, without their parameters."""
     folder = Path(tbk_contracts.__file__).resolve().parent / "torch"
     return frozenset(
         f"torch_{Path(one.file).stem.removeprefix('test_')}/{one.name.removeprefix('test_')}"
-        for one in torch_tests(folder, folder)
+        for one in torch_tests(folder, folder, f"test_{area.removeprefix('torch_')}.py")
     )
 
 
@@ -42,18 +42,18 @@ MADE = "/test"  # what the sources call a function of which an area makes its te
 
 
 def selectors() -> set[str]:
-    """Whole words of --only, besides prefixes of clauses and the tests of `areas_made`."""
+    """Whole words of --only, besides prefixes of clauses and the tests of `_areas_made`."""
     ids = {one for one in clause_words() | torch_ids() if not one.endswith(MADE)}
-    return _with_areas(ids) | areas_made()
+    return _with_areas(ids) | _areas_made(torch_ids())
 
 
 def _with_areas(words: set[str]) -> set[str]:
     return words | {one.partition("/")[0] for one in words if "/" in one}
 
 
-def areas_made() -> set[str]:
+def _areas_made(ids: Collection[str]) -> set[str]:
     """Returns the areas whose tests PyTorch alone knows: one for each of its operators."""
-    return {one.removesuffix(MADE) for one in torch_ids() if one.endswith(MADE)}
+    return {one.removesuffix(MADE) for one in ids if one.endswith(MADE)}
 
 
 def unknown_selector(only: Collection[str]) -> str:
@@ -62,11 +62,18 @@ def unknown_selector(only: Collection[str]) -> str:
     is for tbk-run to look at: PyTorch has to be imported to know its parameters."""
     few = _with_areas(clause_words()) if only else set()
     for word in only:
-        # The torch layer's tests are read from their sources, which takes a second.
-        if not _selects(word, few) and not _selects(word, known := selectors(), areas_made()):
-            meant = hint(word.removeprefix("profile:").partition("[")[0], known)
+        if not _selects(word, few) and not _is_of_torch(word):
+            meant = hint(word.removeprefix("profile:").partition("[")[0], selectors())
             return f"--only: {word!r} is no clause, area, profile or test{meant}"
     return ""
+
+
+def _is_of_torch(word: str) -> bool:
+    """Tells whether a word names an area or a test of the torch layer, whose tests are read from
+    their sources: of all areas that takes a second, so only the one that is named is read."""
+    area = word.partition("/")[0]
+    known = torch_ids(area) if area.isidentifier() else frozenset[str]()
+    return _selects(word, _with_areas(set(known)), _areas_made(known))
 
 
 def _selects(word: str, known: Collection[str], made: Collection[str] = ()) -> bool:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-Ended = subprocess.CompletedProcess[str]
+import forked_tbk
+from forked_tbk import Ended
+
 Tbk = Callable[..., Ended]
 STAND_IN = Path(__file__).resolve().parent / "fake_tbk_run.py"
 
@@ -34,15 +34,7 @@ def starter(folder: Path, layer: str = "c") -> Tbk:
         for library in arguments[1:] if arguments[0] in ("run", "list") else ():
             if library.endswith(".so") and "=" not in library:
                 (folder / library).touch()  # the stand-in does not read it
-        return subprocess.run(
-            [sys.executable, "-m", "tbk_harness", *arguments],
-            cwd=folder,
-            env={**os.environ, "TBK_RUN": runner or str(STAND_IN), "TBK_LITMUS": "none", **more},
-            capture_output=True,
-            text=True,
-            errors="surrogateescape",
-            timeout=600,
-            check=False,
-        )
+        environment = {"TBK_RUN": runner or str(STAND_IN), "TBK_LITMUS": "none", **more}
+        return forked_tbk.run(arguments, folder, {**os.environ, **environment}, patience=600)
 
     return run

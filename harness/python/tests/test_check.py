@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from invoke import STAND_IN, Ended, Tbk, starter
+from forked_tbk import Ended
+from invoke import STAND_IN, Tbk, starter
 
 # Stands for an environment that has, or has not, PyTorch and the bridge.
 ENVIRONMENT = """

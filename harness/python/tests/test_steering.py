@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from invoke import Ended, Tbk
+from forked_tbk import Ended
+from invoke import Tbk
 from tbk_harness import recorded_run, reproducer, steering
 from tbk_reports import recorded
 from tbk_reports.model import read_record
