@@ -45,6 +45,9 @@ need_packages() {
     "${missing[@]}" >/dev/null
 }
 
+# What is imported is compiled then. Compiling all of it takes pip longer than all else that it does.
+pip_install() { "$VENV/bin/pip" install --quiet --no-compile "$@"; }
+
 # need_venv [EXTRA]: the Python package, editable, with its dependencies, in .venv. What it needs
 # compiled, build_tree builds.
 need_venv() {
@@ -52,8 +55,8 @@ need_venv() {
   [ -e "$stamp" ] && [ ! pyproject.toml -nt "$stamp" ] && return
   say "installing the Python package into .venv"
   [ -x "$VENV/bin/python" ] || python3 -m venv "$VENV"
-  "$VENV/bin/pip" install --quiet 'scikit-build-core>=1.0'
-  "$VENV/bin/pip" install --quiet --no-build-isolation -Cwheel.cmake=false --editable "$what"
+  pip_install 'scikit-build-core>=1.0'
+  pip_install --no-build-isolation -Cwheel.cmake=false --editable "$what"
   touch "$stamp"
 }
 
@@ -64,7 +67,7 @@ need_torch() {
   [ -e "$stamp" ] && return
   say "installing PyTorch $TORCH into .venv"
   [ -x "$VENV/bin/python" ] || python3 -m venv "$VENV"
-  "$VENV/bin/pip" install --quiet "torch==$TORCH" numpy
+  pip_install "torch==$TORCH" numpy
   touch "$stamp"
 }
 
