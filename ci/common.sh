@@ -45,7 +45,7 @@ need_packages() {
     "${missing[@]}" >/dev/null
 }
 
-# What is imported is compiled then. Compiling all of it takes pip longer than all else that it does.
+# pip_install WHAT...: into .venv. Python compiles what it imports; compiling all takes pip longer than all else it does.
 pip_install() { "$VENV/bin/pip" install --quiet --no-compile "$@"; }
 
 # need_venv [EXTRA]: the Python package, editable, with its dependencies, in .venv. What it needs

@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 
 Ended = subprocess.CompletedProcess[str]
-# What Python or the C library reads when a process starts.
+# Python and the C library read variables that begin so when a process starts, and not again.
 READ_AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_")
 MESSAGE = 1 << 20  # bytes: the most that arguments and environment take
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import forked_tbk
 import pytest
 
-# Output, an error of usage, a failure that is found later, and what Python says at its end.
+# They print, are mistyped, or fail for want of a file.
 COMMANDS = (["--version"], ["show", "EVT-019"], ["lst"], ["run", "./none.so"], ["verify", "none"])
 
 
