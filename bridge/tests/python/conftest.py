@@ -8,9 +8,6 @@ The tests of this folder run on any backend: `pytest bridge/tests --tbk-backend 
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
@@ -18,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import forked_torch
 import pytest
 import torch
 import torch_tbk
@@ -208,14 +206,7 @@ def child() -> Callable[..., str]:
     """Runs a program in a Python of its own: what it prints. Its argv is what follows it."""
 
     def run(program: str, *arguments: object, **environment: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", program, *map(str, arguments)],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = forked_torch.run(program, arguments, environment)
         assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 

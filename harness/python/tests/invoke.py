@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import forked_tbk
-from forked_tbk import Ended
+from forked import Ended
 
 Tbk = Callable[..., Ended]
 STAND_IN = Path(__file__).resolve().parent / "fake_tbk_run.py"

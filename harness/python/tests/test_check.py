@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forked_tbk import Ended
+from forked import Ended
 from invoke import STAND_IN, Tbk, starter
 
 # Stands for an environment that has, or has not, PyTorch and the bridge.

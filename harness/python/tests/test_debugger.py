@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from forked_tbk import Ended
+from forked import Ended
 from invoke import Tbk
 from tbk_harness import debugger
 from tbk_reports.model import read_record

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from forked_tbk import Ended
+from forked import Ended
 from invoke import Tbk
 from tbk_harness import recorded_run, reproducer, steering
 from tbk_reports import recorded
