@@ -140,3 +140,14 @@ def test_a_check_of_another_clause_names_it(
     only = ("--only", test, "--isolation", isolation, "--backend-option", f"mutant={mutant}")
     [failed] = run(MUTANTS, tmp_path / "x.jsonl", *only).results().tests
     assert (failed["clause"], failed["checked"]) == CHECKED[test, mutant]
+
+
+def test_what_a_test_calls_once_it_has_failed_is_no_reason(tmp_path: Path) -> None:
+    only = ("--only", "stream/runs_work_in_order", "--isolation", "batch")
+    refused = ("--backend-option", "mutant=first_upload_on_stream_refused")
+    found = {}
+    for library, more in ((CPU, ()), (MUTANTS, refused)):
+        results = run(library, tmp_path / "x.jsonl", *only, *more).results()
+        found[results.tests[0]["verdict"]] = calls(results.header, results.tests[0])
+    assert found["fail"]["upload"] & WITH_AN_ERROR
+    assert "stream_destroy" in found["pass"].keys() - found["fail"].keys()

@@ -133,6 +133,11 @@ STREAM_CREATE(create_is_mine) {
   if (status == TBK_OK) mine[mine_count++ % 64] = *out_stream;
   return status;
 }
+FROM_NATIVE(from_native_is_mine) {
+  tbk_status_t status = FROM_NATIVE_INNER;
+  if (status == TBK_OK) mine[mine_count++ % 64] = *out_stream;
+  return status;
+}
 static bool is_mine(const tbk_stream_t* stream) {
   for (unsigned i = 0; i < 64; ++i) {
     if (mine[i] == stream) return true;
@@ -284,13 +289,16 @@ const mutant_t mutants_thread[] = {
              PATCH(core.upload, upload_of_one_is_lost)),
     THREADED("upload_on_own_streams_only", "THR-004", BROAD, "INVALID on another thread's stream",
              PATCH(stream.stream_create, create_is_mine),
+             PATCH(stream.stream_from_native, from_native_is_mine),
              PATCH(core.upload, upload_on_own_streams_only)),
     THREADED("synchronize_own_streams_only", "THR-004", NARROW,
              "does not wait for another thread's stream",
              PATCH(stream.stream_create, create_is_mine),
+             PATCH(stream.stream_from_native, from_native_is_mine),
              PATCH(stream.stream_synchronize, synchronize_own_streams_only)),
     THREADED("destroy_own_streams_only", "THR-004", NARROW, "aborts for another thread's stream",
              PATCH(stream.stream_create, create_is_mine),
+             PATCH(stream.stream_from_native, from_native_is_mine),
              PATCH(stream.stream_destroy, destroy_own_streams_only)),
     THREADED("record_own_events_only", "THR-004", NARROW, "INVALID for another thread's event",
              PATCH(event.event_create, event_create_is_mine),

@@ -61,7 +61,7 @@ static bool must_accept(const tbk_fixture_t* fx, const form_t* form) {
 void form_run_checked(tbk_fixture_t* fx, const form_t* form) {
   bool computed = form_run(fx, form);
   CHECK_SAID(computed || !must_accept(fx, form), "small contiguous float32 accepted",
-             "%s refused: %s", operation_name(form->id), fx->error.message);
+             "UNSUPPORTED from %s: %s", operation_name(form->id), fx->error.message);
 }
 
 void form_run_dtypes(tbk_fixture_t* fx, form_t form) {

@@ -46,6 +46,7 @@ typedef struct convolution_job {
   const tbk_kernel_t* kernel;
   tensor_t operands[CONVOLUTION_OPERANDS];
   uint8_t* before; /* what is written, as it was */
+  bool is_planned; /* a plan was launched */
 } convolution_job_t;
 
 /* Makes the operands on the host. A test may set elements before convolution_ready. */

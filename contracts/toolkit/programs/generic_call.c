@@ -9,6 +9,7 @@
 #include "operation.h"
 #include "range.h"
 #include "room.h"
+#include "trace.h"
 
 const tbk_kernel_t* generic_kernel(const tbk_fixture_t* fx, const char* name, uint32_t version) {
   if (fx->kernel == NULL) return NULL;
@@ -92,6 +93,7 @@ static tbk_status_t run_plan(tbk_fixture_t* fx, generic_call_t* call) {
   if (call->plan_refused) call->describe(call->job);
   if (call->plan_refused) return generic_launch(fx, call, NULL);
   if (status != TBK_OK) return status;
+  call->is_planned = true;
   status = launch_planned(fx, call, &plan);
   call->kernel->plan_destroy(fx->self, plan.plan);
   return status;
@@ -107,15 +109,22 @@ tbk_status_t generic_run(tbk_fixture_t* fx, generic_call_t* call) {
   return status;
 }
 
-bool generic_put_back(tbk_fixture_t* fx, const tensor_t* operand) {
-  return fx->core->upload(fx->self, fx->device, operand->memory, 0, operand->model,
-                          operand->block_bytes, NULL, &fx->error) == TBK_OK;
+bool generic_put_back(tbk_fixture_t* fx, const tensor_t* operand, const uint8_t* content) {
+  tbk_trace_pause(true);
+  const tbk_status_t status = fx->core->upload(fx->self, fx->device, operand->memory, 0, content,
+                                               operand->block_bytes, NULL, &fx->error);
+  tbk_trace_pause(false);
+  return status == TBK_OK;
 }
 
 bool generic_try_again(tbk_fixture_t* fx, const generic_call_t* call, const tensor_t* written,
                        uint8_t* seen) {
   call->describe(call->job);
-  return generic_launch(fx, call, NULL) == TBK_OK &&
-         fx->core->download(fx->self, fx->device, seen, written->memory, 0, written->block_bytes,
-                            NULL, &fx->error) == TBK_OK;
+  tbk_trace_pause(true);
+  tbk_status_t status = generic_launch(fx, call, NULL);
+  if (status == TBK_OK)
+    status = fx->core->download(fx->self, fx->device, seen, written->memory, 0,
+                                written->block_bytes, NULL, &fx->error);
+  tbk_trace_pause(false);
+  return status == TBK_OK;
 }

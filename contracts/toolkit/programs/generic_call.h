@@ -32,7 +32,8 @@ typedef struct generic_call {
   void (*vary)(void* job);
   void (*again)(tbk_fixture_t* fx, void* job);
   bool
-      plan_refused; /* a plan was asked for, and prepare refused as it may; the kernel was launched */
+      plan_refused; /* a plan was asked for; prepare refused, as it may, and the kernel was launched */
+  bool is_planned; /* a plan was launched */
 } generic_call_t;
 
 /* Returns the kernel of this name; NULL where it is not offered. */
@@ -50,8 +51,9 @@ bool generic_check_no_fit(tbk_fixture_t* fx, bool lacks, tbk_status_t seen, tbk_
 /* Describes the job and runs it to its end as `how` says. */
 tbk_status_t generic_run(tbk_fixture_t* fx, generic_call_t* call);
 
-/* For a job that is tried once more: false where the device refuses, and no answer of it ends the test. */
-bool generic_put_back(tbk_fixture_t* fx, const tensor_t* operand);
+/* For a job that is tried once more, to say what is wrong: false where the device refuses; no answer of it ends
+ * the test, and no call is noted as the test's. Uploads a block. */
+bool generic_put_back(tbk_fixture_t* fx, const tensor_t* operand, const uint8_t* content);
 /* Describes the job, launches it in the plainest way, and downloads the block of what is written. */
 bool generic_try_again(tbk_fixture_t* fx, const generic_call_t* call, const tensor_t* written,
                        uint8_t* seen);

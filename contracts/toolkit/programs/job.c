@@ -334,6 +334,7 @@ bool job_finish(tbk_fixture_t* fx, job_t* job, tbk_here_t here) {
   generic_call_t call = job_call(job);
   tbk_status_t status = generic_run(fx, &call);
   job->plan_refused = call.plan_refused;
+  job->is_planned = call.is_planned;
   if (status == TBK_UNSUPPORTED && most > 0 && rank > most) {
     job_check_untouched(fx, job, here);
     return false;

@@ -69,6 +69,7 @@ typedef struct job {
   job_set_t* sets;
   job_wire_t* wire;        /* what goes to the backend */
   bool plan_refused;       /* the form wanted a plan, and prepare refused; it was launched */
+  bool is_planned;         /* a plan was launched */
   uint64_t open, elements; /* how many elements the oracle left open, of how many */
 } job_t;
 

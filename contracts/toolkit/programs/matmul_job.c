@@ -126,6 +126,7 @@ bool matmul_finish(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
   matmul_ready(fx, job);
   generic_call_t call = matmul_call(job);
   tbk_status_t status = generic_run(fx, &call);
+  job->is_planned = call.is_planned;
   TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-033" : NULL);
   return tbk_check_status(TBK_OK, status, &fx->error, here) && matmul_check(fx, job, here);
 }
@@ -157,7 +158,8 @@ static bool is_right_again(tbk_fixture_t* fx, matmul_job_t* job) {
   const generic_call_t call = matmul_call(job);
   uint8_t* seen = fx_zeros(fx, out->block_bytes);
   for (int i = 0; i < MATMUL_OPERANDS; ++i)
-    if (has(job, i) && !generic_put_back(fx, &job->operands[i])) return false;
+    if (has(job, i) && !generic_put_back(fx, &job->operands[i], job->operands[i].model))
+      return false;
   if (!generic_try_again(fx, &call, out, seen)) return false;
   const matmul_cell_t* cells = matmul_expect(fx, job);
   for (tensor_walk_t w = tensor_first(out); w.index < out->count; tensor_step(&w))
@@ -166,14 +168,17 @@ static bool is_right_again(tbk_fixture_t* fx, matmul_job_t* job) {
 }
 
 /*
- * Where it is wrong again, and right over zeros and without c, the products are right, and what was added to
- * them is not.
+ * Where a launch is right, the plan was not. Where it is right over zeros and without c alone, the products are
+ * right, and what was added to them is not; unless the product is 0 itself, which may be what was left there.
  */
-static const char* clause_of_sum(tbk_fixture_t* fx, const matmul_job_t* job) {
+static const char* clause_of_part(tbk_fixture_t* fx, const matmul_job_t* job, int64_t at) {
+  static const uint8_t zero[16];
   matmul_job_t again = *job;
-  if (is_right_again(fx, &again)) return NULL;
+  if (is_right_again(fx, &again)) return job->is_planned ? "KRN-013" : NULL;
   again.form.added = MATMUL_NOTHING;
   again.operands[MATMUL_OUT].model = fx_zeros(fx, again.operands[MATMUL_OUT].block_bytes);
+  if (matmul_allows(again.operands[MATMUL_OUT].type, &matmul_expect(fx, &again)[at], zero))
+    return NULL;
   if (!is_right_again(fx, &again)) return NULL;
   return job->form.added == MATMUL_NOTHING ? "PRG-040" : "PRG-039";
 }
@@ -186,7 +191,7 @@ static bool check_out(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
   for (tensor_walk_t w = tensor_first(out); w.index < out->count; tensor_step(&w)) {
     const size_t at = tensor_walk_byte(&w);
     if (!matmul_allows(out->type, &cells[w.index], seen + at)) {
-      TBK_CHECKS(clause_of_sum(fx, job));
+      TBK_CHECKS(clause_of_part(fx, job, w.index));
       return tell(job, &cells[w.index], w.index, seen + at, here);
     }
     memcpy(job->before[MATMUL_OUT] + at, seen + at, out->type->size);

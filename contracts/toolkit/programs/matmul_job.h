@@ -47,6 +47,7 @@ typedef struct matmul_job {
   const tbk_kernel_t* kernel;
   tensor_t operands[MATMUL_OPERANDS]; /* c is the output where it is added */
   uint8_t* before[MATMUL_OPERANDS];   /* what the blocks held */
+  bool is_planned;                    /* a plan was launched */
 } matmul_job_t;
 
 /* Makes the operands on the host. A test may set elements before matmul_ready. */

@@ -49,34 +49,44 @@ static uint8_t* element_in(uint8_t* block, const tensor_t* tensor, const seen_t*
   return block + (model - tensor->model);
 }
 
-/* An index names an element, and none that was named before. */
+static sort_item_t value_at(const seen_t* seen, int64_t at) {
+  const sort_job_t* job = seen->job;
+  return sort_item(job->input.type, element_in(seen->values, &job->values, seen, at), -1);
+}
+
+/* The order comes before what is said of indices: where it is wrong, indices are too. */
+static bool check_order(const seen_t* seen, int64_t at) {
+  const sort_item_t got = value_at(seen, at);
+  const bool held = sort_compare(&got, &seen->wanted[at], is_descending(seen->job)) == 0;
+  return held || tell(seen, at, "value", &got);
+}
+
+/* It names an element that may stand here, and none that was named before. */
 static bool check_names_one(seen_t* seen, int64_t at, int64_t index) {
-  const sort_item_t got = {.type = seen->job->input.type, .index = index};
+  const sort_job_t* job = seen->job;
+  const sort_item_t got = {.type = job->input.type, .index = index};
+  const bool is_outside = index < 0 || index >= job->length;
+  if (!is_outside &&
+      sort_compare(&seen->input[index], &seen->wanted[at], is_descending(job)) != 0) {
+    /* Without values nothing but indices says the order. */
+    TBK_CHECKS(seen->values != NULL ? "PRG-063" : NULL);
+    return tell(seen, at, "by its index", &seen->input[index]);
+  }
   TBK_CHECKS("PRG-063");
-  if (index < 0 || index >= seen->job->length) return tell(seen, at, "outside:", &got);
+  if (is_outside) return tell(seen, at, "outside:", &got);
   if (seen->taken[index]) return tell(seen, at, "named twice:", &seen->input[index]);
   seen->taken[index] = true;
   return true;
 }
 
-static bool is_value_right(const seen_t* seen, int64_t at) {
-  const sort_job_t* job = seen->job;
-  if (seen->values == NULL) return false;
-  const sort_item_t got =
-      sort_item(job->input.type, element_in(seen->values, &job->values, seen, at), -1);
-  return sort_compare(&got, &seen->wanted[at], is_descending(job)) == 0;
-}
-
-/* The element that it names may stand here. Where it may not, and the value is wrong too, so is the order. */
 static bool check_index(seen_t* seen, int64_t at) {
   const sort_job_t* job = seen->job;
-  int64_t index = 0;
+  int64_t index = 0, before = 0;
   memcpy(&index, element_in(seen->indices, &job->indices, seen, at), sizeof index);
+  memcpy(&before, element_in(job->indices_before, &job->indices, seen, at), sizeof before);
+  const sort_item_t got = {.type = job->input.type, .index = index};
+  if (index == before && index < 0) return tell(seen, at, "not written:", &got);
   if (!check_names_one(seen, at, index)) return false;
-  if (sort_compare(&seen->input[index], &seen->wanted[at], is_descending(job)) != 0) {
-    TBK_CHECKS(is_value_right(seen, at) ? "PRG-063" : NULL);
-    return tell(seen, at, "by its index", &seen->input[index]);
-  }
   TBK_CHECKS("PRG-061");
   if (is_stable(job) && index != seen->wanted[at].index)
     return tell(seen, at, "by its index", &seen->input[index]);
@@ -86,10 +96,7 @@ static bool check_index(seen_t* seen, int64_t at) {
 
 static bool check_value(seen_t* seen, int64_t at) {
   const sort_job_t* job = seen->job;
-  const sort_item_t got =
-      sort_item(job->input.type, element_in(seen->values, &job->values, seen, at), -1);
-  if (sort_compare(&got, &seen->wanted[at], is_descending(job)) != 0)
-    return tell(seen, at, "value", &got);
+  const sort_item_t got = value_at(seen, at);
   TBK_CHECKS("PRG-063");
   if (seen->indices != NULL && got.bits != seen->sorted[at].bits)
     return tell(seen, at, "not that of its index:", &got);
@@ -124,6 +131,7 @@ static bool check_segment(seen_t* seen) {
   }
   sort_items(seen->wanted, job->length, is_descending(job));
   for (int64_t at = 0; at < job->kept; ++at) {
+    if (seen->values != NULL && !check_order(seen, at)) return false;
     if (seen->indices != NULL && !check_index(seen, at)) return false;
     if (seen->values != NULL && !check_value(seen, at)) return false;
   }

@@ -124,6 +124,7 @@ static void record(tbk_here_t here, const char* expected, const char* seen, va_l
              clause_in_force != NULL ? clause_in_force : "");
     add_context(first);
     state.failed_phase = *tbk_phase_cell;
+    tbk_trace_stop();
   }
   pthread_mutex_unlock(&state.mutex);
 }

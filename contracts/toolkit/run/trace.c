@@ -151,9 +151,15 @@ static const char* const operators[] = {TBK_OPERATOR_MAP(X) TBK_GENERIC_KERNELS(
 #undef X
 enum { OPERATOR_COUNT = sizeof operators / sizeof *operators };
 
+static bool is_stopped;
+
+void tbk_trace_stop(void) {
+  __atomic_store_n(&is_stopped, true, __ATOMIC_RELAXED);
+}
+
 /* Without order between threads: a note says that a call was made, not when. */
 static void note(size_t index, unsigned bits) {
-  if (index >= TBK_TRACE_LIMIT) return;
+  if (index >= TBK_TRACE_LIMIT || __atomic_load_n(&is_stopped, __ATOMIC_RELAXED)) return;
   __atomic_fetch_or(&tbk_trace_cell->called[index], (uint8_t)bits, __ATOMIC_RELAXED);
   if (bits >> 8 != 0)
     __atomic_fetch_or(&tbk_trace_cell->states[index], (uint8_t)(bits >> 8), __ATOMIC_RELAXED);
@@ -215,6 +221,7 @@ void tbk_trace_case(const char* line) {
 
 void tbk_trace_reset(void) {
   tbk_trace_case(NULL);
+  __atomic_store_n(&is_stopped, false, __ATOMIC_RELAXED);
   __atomic_fetch_add(&test_number, 1, __ATOMIC_RELAXED);
   note_last(0);
   __atomic_store_n(&tbk_trace_cell->checks, 0, __ATOMIC_RELAXED);

@@ -37,7 +37,7 @@ enum {
 /* May lie in shared memory, so that it outlives the process. Any thread writes it. */
 typedef struct tbk_trace {
   volatile int32_t last; /* 2 * the index of the function, + 1 once it has returned; 0: none */
-  volatile uint8_t called[TBK_TRACE_LIMIT];
+  volatile uint8_t called[TBK_TRACE_LIMIT]; /* until the test has failed */
   volatile uint8_t states[TBK_TRACE_LIMIT]; /* the bits from TBK_TRACE_FOREIGN on */
   volatile uint32_t checks;                 /* how many the test has made so far */
   char sweep_case[TBK_TRACE_CASE]; /* of a sweep, the line of the case that runs; else empty */
@@ -54,6 +54,9 @@ const char* tbk_trace_latest(void);
 const char* tbk_trace_before(void);
 /* From here on calls of this thread are noted, or not: those that a failed check makes by itself. */
 void tbk_trace_pause(bool pause);
+/* From here on no call of this test is noted among those it made: it has failed, and what it does behind that
+ * is no reason. */
+void tbk_trace_stop(void);
 /* Notes that a check was made: the test gets on. */
 void tbk_trace_check(void);
 /* Notes the case of a sweep that runs from here on; NULL: none does. */

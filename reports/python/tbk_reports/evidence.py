@@ -208,10 +208,12 @@ class Evidence:
         return most < DISTINCT * own
 
     def fails_as_such(self, base: str, things: set[str]) -> bool:
-        """Returns whether most of a clause's tests fail: of those that do not ask some things,
-        if any.
+        """Returns whether all of a clause's tests fail in any way, or most by their own checks:
+        of those that do not ask some things, if any.
         """
         ran = self.of_clause.get(base, ())
+        if ran and all(test.failed and self.is_own(test) for test in ran):
+            return True
         without = [test for test in ran if things.isdisjoint(self.asked[test.id])] or ran
         failed = sum(breach(test) for test in without if test.failed and self.is_own(test))
         return failed >= MOSTLY * len(without) and failed > 0

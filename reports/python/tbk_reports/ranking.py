@@ -41,7 +41,7 @@ WEIGHTS = {
     "after the test": 3.0,
     "promise": 1.0,
     "label": 0.5,
-    "simple": 0.5,
+    "simple": 1.0,
     "crossing": 1.0,
     "named by the spec": 1.0,
     "named by checks": 2.0,
