@@ -296,6 +296,16 @@ FLUSHED(download_after_waits, DOWNLOAD, DOWNLOAD_INNER)
 FLUSHED(copy_after_waits, COPY, COPY_INNER)
 FLUSHED(fill_after_waits, FILL, FILL_INNER)
 FLUSHED(callback_after_waits, CALLBACK, CALLBACK_INNER)
+FLUSHED(record_after_waits, EVENT_RECORD, EVENT_RECORD_INNER)
+FLUSHED(query_after_waits, STREAM_QUERY, STREAM_QUERY_INNER)
+FLUSHED(synchronize_after_waits, STREAM_SYNCHRONIZE, STREAM_SYNCHRONIZE_INNER)
+#define ALL_AFTER_WAITS                                                               \
+  PATCH(core.upload, upload_after_waits), PATCH(core.download, download_after_waits), \
+      PATCH(core.copy, copy_after_waits), PATCH(core.fill, fill_after_waits),         \
+      PATCH(callback.callback_enqueue, callback_after_waits),                         \
+      PATCH(event.event_record, record_after_waits),                                  \
+      PATCH(stream.stream_query, query_after_waits),                                  \
+      PATCH(stream.stream_synchronize, synchronize_after_waits)
 
 #define WAIT(name, clause, operation, narrow, note, ...) \
   { name, clause, MUTANT, operation, narrow, note, {__VA_ARGS__}, 0, 0, notes_install, 0 }
@@ -341,10 +351,7 @@ const mutant_t mutants_wait[] = {
          PATCH(event.event_record, record_reaches_waiters)),
     WAIT("waits_apply_late", "EVT-019", ORDER, NARROW,
          "a wait takes effect with the next work of its stream, with what is recorded then",
-         PATCH(event.event_wait, wait_deferred), PATCH(core.upload, upload_after_waits),
-         PATCH(core.download, download_after_waits), PATCH(core.copy, copy_after_waits),
-         PATCH(core.fill, fill_after_waits),
-         PATCH(callback.callback_enqueue, callback_after_waits)),
+         PATCH(event.event_wait, wait_deferred), ALL_AFTER_WAITS),
     NOTED(wait_once_per_event, "EVT-020", COUNT, BROAD, event.event_wait, "the first waiter only"),
     NOTED(wait_own_stream_refused, "EVT-020", RETURN, NARROW, event.event_wait,
           "INVALID on the stream it was recorded on"),
@@ -380,10 +387,7 @@ const mutant_t mutants_wait[] = {
         "aborts where the event is pending"),
     WAIT("destroy_drops_deferred_waits", "EVT-008", LIFETIME, NARROW,
          "a wait that no work has followed yet is dropped with the event",
-         PATCH(event.event_wait, wait_deferred), PATCH(core.upload, upload_after_waits),
-         PATCH(core.download, download_after_waits), PATCH(core.copy, copy_after_waits),
-         PATCH(core.fill, fill_after_waits),
-         PATCH(callback.callback_enqueue, callback_after_waits)),
+         PATCH(event.event_wait, wait_deferred), ALL_AFTER_WAITS),
     ROW(destroy_waits_for_event, "EVT-009", ORDER, BROAD, event.event_destroy, "waits for it"),
     NOTED(destroy_waits_for_device, "EVT-009", ORDER, BROAD, event.event_destroy,
           "waits for the device"),

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starts Python for a test as a fork of a process that has imported what it will.
 
-Most of many a short run is its start. TBK_TESTS_EXEC=1, as in ci/nightly, starts each as users do.
+Most of the time of a short run is its start. TBK_TESTS_EXEC=1, as in ci/nightly, starts each as
+users do.
 """
 
 from __future__ import annotations

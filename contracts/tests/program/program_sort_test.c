@@ -206,7 +206,6 @@ static void equal_elements_keep_their_bits(tbk_fixture_t* fx) {
                                     .fewer = fewer,
                                     .flags = flags,
                                     .draw = SORT_FEW});
-  CHECK(generic_kernel(fx, "tbk::none", 1) == NULL); /* where no dtype is declared */
 }
 
 /* Each length once: what is odd, a power of two, one more and one less. */
@@ -232,7 +231,6 @@ static void equal_elements_of_every_dtype_stay_in_order(tbk_fixture_t* fx) {
                                     .sizes = {lengths[i]},
                                     .flags = flags | TBK_SORT_STABLE,
                                     .draw = SORT_FEW});
-  CHECK(generic_kernel(fx, "tbk::none", 1) == NULL); /* where no dtype is declared */
 }
 
 /* Values take the place of the input, in each of its layouts; indices lie elsewhere. */

@@ -160,7 +160,7 @@ bool convolution_finish(tbk_fixture_t* fx, convolution_job_t* job, tbk_here_t he
   generic_call_t call = convolution_call(job);
   tbk_status_t status = generic_run(fx, &call);
   job->is_planned = call.is_planned;
-  TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-045" : NULL);
+  TBK_CHECKS(generic_clause_of(&call, status, "PRG-045"));
   return tbk_check_status(TBK_OK, status, &fx->error, here) && convolution_check(fx, job, here);
 }
 

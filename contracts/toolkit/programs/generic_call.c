@@ -86,12 +86,26 @@ static tbk_status_t launch_planned(tbk_fixture_t* fx, const generic_call_t* call
   return generic_launch_plan(fx, call, plan);
 }
 
+/* Returns whether a plan is made where the operands have memory, and numbers their values. */
+static bool is_planned_whole(tbk_fixture_t* fx, const generic_call_t* call) {
+  tbk_plan_t* plan = NULL;
+  uint64_t workspace_bytes = 0;
+  call->describe(call->job);
+  tbk_trace_pause(true);
+  const bool is_made = call->kernel->prepare(fx->self, fx->device, call->kernel, call->wire, &plan,
+                                             &workspace_bytes, NULL) == TBK_OK;
+  if (is_made) call->kernel->plan_destroy(fx->self, plan);
+  tbk_trace_pause(false);
+  return is_made;
+}
+
 static tbk_status_t run_plan(tbk_fixture_t* fx, generic_call_t* call) {
   generic_plan_t plan;
   tbk_status_t status = generic_prepare(fx, call, &plan);
   call->plan_refused = status == TBK_UNSUPPORTED;
   if (call->plan_refused) call->describe(call->job);
   if (call->plan_refused) return generic_launch(fx, call, NULL);
+  call->is_blank_refused = status != TBK_OK && is_planned_whole(fx, call);
   if (status != TBK_OK) return status;
   call->is_planned = true;
   status = launch_planned(fx, call, &plan);
@@ -107,6 +121,12 @@ tbk_status_t generic_run(tbk_fixture_t* fx, generic_call_t* call) {
   tbk_status_t status = generic_launch(fx, call, stream);
   range_settle(fx, stream);
   return status;
+}
+
+const char* generic_clause_of(const generic_call_t* call, tbk_status_t status,
+                              const char* of_forms) {
+  if (call->is_blank_refused) return "KRN-009";
+  return status == TBK_UNSUPPORTED ? of_forms : NULL;
 }
 
 bool generic_put_back(tbk_fixture_t* fx, const tensor_t* operand, const uint8_t* content) {

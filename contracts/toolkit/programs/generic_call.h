@@ -34,6 +34,8 @@ typedef struct generic_call {
   bool
       plan_refused; /* a plan was asked for; prepare refused, as it may, and the kernel was launched */
   bool is_planned; /* a plan was launched */
+  /* No plan was made of operands without memory, and one where they have some. */
+  bool is_blank_refused;
 } generic_call_t;
 
 /* Returns the kernel of this name; NULL where it is not offered. */
@@ -50,6 +52,10 @@ bool generic_lacks(const tbk_fixture_t* fx, const tbk_tensor_t* const operands[]
 bool generic_check_no_fit(tbk_fixture_t* fx, bool lacks, tbk_status_t seen, tbk_here_t here);
 /* Describes the job and runs it to its end as `how` says. */
 tbk_status_t generic_run(tbk_fixture_t* fx, generic_call_t* call);
+
+/* Returns the clause that a status other than OK breaks; `of_forms`: that no form is refused. NULL: the test's. */
+const char* generic_clause_of(const generic_call_t* call, tbk_status_t status,
+                              const char* of_forms);
 
 /* For a job that is tried once more, to say what is wrong: false where the device refuses; no answer of it ends
  * the test, and no call is noted as the test's. Uploads a block. */

@@ -171,7 +171,7 @@ bool index_finish(tbk_fixture_t* fx, index_job_t* job, tbk_here_t here) {
   index_ready(fx, job);
   generic_call_t call = index_call(job);
   tbk_status_t status = generic_run(fx, &call);
-  TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-021" : NULL);
+  TBK_CHECKS(generic_clause_of(&call, status, "PRG-021"));
   return tbk_check_status(TBK_OK, status, &fx->error, here) && index_check(fx, job, here);
 }
 

@@ -339,7 +339,7 @@ bool job_finish(tbk_fixture_t* fx, job_t* job, tbk_here_t here) {
     job_check_untouched(fx, job, here);
     return false;
   }
-  TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-001" : NULL);
+  TBK_CHECKS(generic_clause_of(&call, status, "PRG-001"));
   return tbk_check_status(TBK_OK, status, &fx->error, here) && job_check(fx, job, here);
 }
 

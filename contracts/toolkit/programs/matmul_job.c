@@ -127,7 +127,7 @@ bool matmul_finish(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
   generic_call_t call = matmul_call(job);
   tbk_status_t status = generic_run(fx, &call);
   job->is_planned = call.is_planned;
-  TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-033" : NULL);
+  TBK_CHECKS(generic_clause_of(&call, status, "PRG-033"));
   return tbk_check_status(TBK_OK, status, &fx->error, here) && matmul_check(fx, job, here);
 }
 

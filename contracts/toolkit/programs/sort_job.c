@@ -139,7 +139,7 @@ bool sort_finish(tbk_fixture_t* fx, sort_job_t* job, tbk_here_t here) {
   sort_ready(fx, job);
   generic_call_t call = sort_call(job);
   tbk_status_t status = generic_run(fx, &call);
-  TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-057" : NULL);
+  TBK_CHECKS(generic_clause_of(&call, status, "PRG-057"));
   return tbk_check_status(TBK_OK, status, &fx->error, here) && sort_check(fx, job, here);
 }
 
