@@ -18,7 +18,7 @@ from pathlib import Path
 import forked
 from forked import Ended
 
-PATIENCE = 600.0  # seconds
+PATIENCE = 300.0  # seconds
 IMPORTS_IT = re.compile(r"^(?:import|from)\b[^;\n]*\btorch\b", re.MULTILINE)
 READ_AT_START = (*forked.READ_AT_START, "TORCH")  # PyTorch reads its own when it is imported
 

@@ -94,7 +94,8 @@ static void inner_sizes(int64_t count, int32_t rank, int64_t* out_sizes) {
   out_sizes[rank - 1] = count;
 }
 
-/* Where a sum of the same shape is right, what is wrong of an ordered reduction is its order. */
+/* Runs a reduction, and before an ordered one a sum of its shape: where the sum is right, a wrong result is a wrong
+ * order. */
 static void run_form(tbk_fixture_t* fx, const reduction_row_t* row, job_form_t* form) {
   const tbk_reduction_t reduction = reduction_of_row(fx, row);
   const tbk_reduction_t sum = reduction_of_row(fx, &reduce_rows[REDUCE_SUM_INTEGERS]);

@@ -201,7 +201,8 @@ static bool is_right_again(tbk_fixture_t* fx, convolution_job_t* job) {
   return true;
 }
 
-/* Where a launch is right, the plan was not; where it is right without the bias alone, that was added wrongly. */
+/* Returns the clause of plans where a launch is right, that of the bias where the job is right without it alone;
+ * else NULL. */
 static const char* clause_of_part(tbk_fixture_t* fx, const convolution_job_t* job) {
   convolution_job_t again = *job;
   if (is_right_again(fx, &again)) return job->is_planned ? "KRN-013" : NULL;

@@ -124,7 +124,7 @@ static void download(tbk_fixture_t* fx, const job_t* job, const job_set_t* set, 
   }
 }
 
-/* What may hold an element of an output, and where it stands. */
+/* Names an element of an output; `value` says what may stand there. */
 typedef struct place {
   size_t set, result;
   int64_t position;
@@ -170,7 +170,8 @@ static const char* clause_of_more(const job_t* job) {
   return job->form.scans ? "PRG-067" : "PRG-015";
 }
 
-/* Where a launch is right, the plan was not; where the set by itself is, a launch of several. */
+/* Returns the clause of plans where a launch is right, that of sets where the set is right by itself; else that of
+ * further outputs, or NULL. */
 static const char* clause_of_part(tbk_fixture_t* fx, const job_t* job, const place_t* it) {
   const job_set_t* set = &job->sets[it->set];
   job_t again = *job;

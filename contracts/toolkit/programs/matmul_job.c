@@ -168,8 +168,8 @@ static bool is_right_again(tbk_fixture_t* fx, matmul_job_t* job) {
 }
 
 /*
- * Where a launch is right, the plan was not. Where it is right over zeros and without c alone, the products are
- * right, and what was added to them is not; unless the product is 0 itself, which may be what was left there.
+ * Returns the clause of plans where a launch is right, and that of what is added where the job is right over zeros
+ * and without c alone; else NULL, also where the product is 0 itself, which may be what was left there.
  */
 static const char* clause_of_part(tbk_fixture_t* fx, const matmul_job_t* job, int64_t at) {
   static const uint8_t zero[16];

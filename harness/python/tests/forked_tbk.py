@@ -24,7 +24,7 @@ def run(
 ) -> Ended:
     """Runs `python -m tbk_harness WORDS` in a folder, to its end and that of its output."""
     if forked.is_as_for_tests(environment):
-        return forked.run(Path(__file__), words, folder, environment, patience)
+        return forked.run(Path(__file__), ["tbk", *words], folder, environment, patience)
     return subprocess.run(
         [sys.executable, "-m", "tbk_harness", *words], cwd=folder, env=environment,
         capture_output=True, text=True, errors="surrogateescape", timeout=patience, check=False,
@@ -48,5 +48,5 @@ def become(words: list[str]) -> None:
 
     tbk_harness.STARTED = time.monotonic()
     sys.path.insert(0, str(Path.cwd()))
-    sys.argv = ["tbk", *words]
+    sys.argv = words
     runpy.run_module("tbk_harness", run_name="__main__", alter_sys=True)

@@ -33,5 +33,5 @@ def test_what_python_reads_at_its_start_starts_it(tmp_path: Path) -> None:
 
 
 def test_what_does_not_end_is_told(tmp_path: Path) -> None:
-    with pytest.raises(TimeoutError, match="--version did not end"):
+    with pytest.raises(TimeoutError, match="tbk --version did not end"):
         forked_tbk.run(["--version"], tmp_path, os.environ, patience=0)
