@@ -128,15 +128,15 @@ UPLOAD(upload_of_one_is_lost) {
 /* What one thread made is not known to another: the last 64 streams that this thread made. */
 static _Thread_local tbk_stream_t* mine[64];
 static _Thread_local unsigned mine_count;
-STREAM_CREATE(create_is_mine) {
-  tbk_status_t status = STREAM_CREATE_INNER;
-  if (status == TBK_OK) mine[mine_count++ % 64] = *out_stream;
+static tbk_status_t note_mine(tbk_status_t status, tbk_stream_t** made) {
+  if (status == TBK_OK) mine[mine_count++ % 64] = *made;
   return status;
 }
+STREAM_CREATE(create_is_mine) {
+  return note_mine(STREAM_CREATE_INNER, out_stream);
+}
 FROM_NATIVE(from_native_is_mine) {
-  tbk_status_t status = FROM_NATIVE_INNER;
-  if (status == TBK_OK) mine[mine_count++ % 64] = *out_stream;
-  return status;
+  return note_mine(FROM_NATIVE_INNER, out_stream);
 }
 static bool is_mine(const tbk_stream_t* stream) {
   for (unsigned i = 0; i < 64; ++i) {
