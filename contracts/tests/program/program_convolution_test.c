@@ -246,22 +246,42 @@ static void each_tap_sums_over_images_and_places(tbk_fixture_t* fx) {
 }
 
 static void a_bias_is_added_once(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &bias_space, products, &output_space);
+}
+
+static void every_pair_adds_its_bias_once(tbk_fixture_t* fx) {
   sweep_run_light(fx, &bias_space, products);
 }
 
 static void padding_is_left_out(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &padding_space, products, &output_space);
+}
+
+static void every_pair_leaves_padding_out(tbk_fixture_t* fx) {
   sweep_run_light(fx, &padding_space, products);
 }
 
 static void sums_of_real_numbers_keep_their_bound(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &real_space, products, &output_space);
+}
+
+static void every_pair_keeps_the_bound_of_its_sums(tbk_fixture_t* fx) {
   sweep_run_light(fx, &real_space, products);
 }
 
 static void narrow_numbers_are_rounded_once(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &half_space, products, &real_space);
+}
+
+static void every_pair_is_rounded_once(tbk_fixture_t* fx) {
   sweep_run_light(fx, &half_space, products);
 }
 
 static void what_names_no_product_is_0(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &edge_space, products, &output_space);
+}
+
+static void every_pair_is_0_where_no_product_is_named(tbk_fixture_t* fx) {
   sweep_run_light(fx, &edge_space, products);
 }
 
@@ -273,12 +293,22 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-048", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_SLOW,
              each_tap_sums_over_images_and_places),
     TBK_CASE("PRG-049", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_SLOW, a_bias_is_added_once),
+    TBK_CASE("PRG-049", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_adds_its_bias_once),
     TBK_CASE("PRG-050", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_SLOW, padding_is_left_out),
+    TBK_CASE("PRG-050", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_leaves_padding_out),
     TBK_CASE("PRG-051", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_SLOW,
              sums_of_real_numbers_keep_their_bound),
+    TBK_CASE("PRG-051", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_keeps_the_bound_of_its_sums),
     TBK_CASE("PRG-052", "op:tbk::convolution dtype:FLOAT16", TBK_CASE_SLOW,
              narrow_numbers_are_rounded_once),
+    TBK_CASE("PRG-052", "op:tbk::convolution dtype:FLOAT16", TBK_CASE_THOROUGH,
+             every_pair_is_rounded_once),
     TBK_CASE("PRG-054", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_SLOW,
              what_names_no_product_is_0),
+    TBK_CASE("PRG-054", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_is_0_where_no_product_is_named),
 };
 TBK_SUITE(program_convolution);

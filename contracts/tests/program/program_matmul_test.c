@@ -254,14 +254,26 @@ static void each_element_is_its_sum(tbk_fixture_t* fx) {
 }
 
 static void sums_have_the_error_of_k_additions(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &float_space, products, &product_space);
+}
+
+static void every_pair_has_the_error_of_k_additions(tbk_fixture_t* fx) {
   sweep_run_light(fx, &float_space, products);
 }
 
 static void halves_are_summed_in_float32(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &half_space, products, &float_space);
+}
+
+static void every_pair_is_summed_in_float32(tbk_fixture_t* fx) {
   sweep_run_light(fx, &half_space, products);
 }
 
 static void integers_wrap(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &wrap_space, products, &product_space);
+}
+
+static void every_pair_wraps(tbk_fixture_t* fx) {
   sweep_run_light(fx, &wrap_space, products);
 }
 
@@ -270,6 +282,10 @@ static void any_strides_are_walked(tbk_fixture_t* fx) {
 }
 
 static void each_place_of_the_batch_has_its_product(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &batch_space, products, &product_space);
+}
+
+static void every_pair_has_its_product_at_each_place(tbk_fixture_t* fx) {
   sweep_run_light(fx, &batch_space, products);
 }
 
@@ -282,10 +298,18 @@ static void c_is_scaled_and_added(tbk_fixture_t* fx) {
 }
 
 static void the_output_may_be_what_is_added(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &output_space, products, &float_space);
+}
+
+static void every_pair_may_add_to_its_output(tbk_fixture_t* fx) {
   sweep_run_light(fx, &output_space, products);
 }
 
 static void without_k_sums_are_0(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &empty_space, products, &layout_space);
+}
+
+static void every_pair_is_0_without_k(tbk_fixture_t* fx) {
   sweep_run_light(fx, &empty_space, products);
 }
 
@@ -307,6 +331,10 @@ static void long_sums_have_each_product(tbk_fixture_t* fx) {
 
 /* What stood in the output before is NaN: tensor_make has put it there. */
 static void without_c_nothing_is_added(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &nothing_space, products, &product_space);
+}
+
+static void every_pair_adds_nothing(tbk_fixture_t* fx) {
   sweep_run_light(fx, &nothing_space, products);
 }
 
@@ -315,17 +343,29 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-034", "op:tbk::matmul dtype:FLOAT32", 0, long_sums_have_each_product),
     TBK_CASE("PRG-035", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW,
              sums_have_the_error_of_k_additions),
+    TBK_CASE("PRG-035", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_has_the_error_of_k_additions),
     TBK_CASE("PRG-036", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW,
              halves_are_summed_in_float32),
+    TBK_CASE("PRG-036", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_is_summed_in_float32),
     TBK_CASE("PRG-037", "op:tbk::matmul dtype:INT32", TBK_CASE_SLOW, integers_wrap),
+    TBK_CASE("PRG-037", "op:tbk::matmul dtype:INT32", TBK_CASE_THOROUGH, every_pair_wraps),
     TBK_CASE("PRG-038", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW, any_strides_are_walked),
     TBK_CASE("PRG-038", "op:tbk::matmul dtype:FLOAT32", 0, each_place_of_the_batch_has_its_product),
+    TBK_CASE("PRG-038", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_has_its_product_at_each_place),
     TBK_CASE("PRG-038", "op:tbk::matmul dtype:FLOAT32", 0,
              what_a_batch_shares_is_read_at_each_place),
     TBK_CASE("PRG-039", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW, c_is_scaled_and_added),
     TBK_CASE("PRG-040", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW, without_c_nothing_is_added),
+    TBK_CASE("PRG-040", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_THOROUGH, every_pair_adds_nothing),
     TBK_CASE("PRG-041", "op:tbk::matmul dtype:FLOAT32", 0, without_k_sums_are_0),
+    TBK_CASE("PRG-041", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_is_0_without_k),
     TBK_CASE("PRG-043", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW,
              the_output_may_be_what_is_added),
+    TBK_CASE("PRG-043", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_may_add_to_its_output),
 };
 TBK_SUITE(program_matmul);

@@ -150,10 +150,18 @@ static void an_empty_space_gives_what_finish_makes_of_the_identity(tbk_fixture_t
 }
 
 static void what_is_not_commutative_is_combined_in_order(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &order_space, elements, &whole_space);
+}
+
+static void every_pair_is_combined_in_order(tbk_fixture_t* fx) {
   sweep_run_light(fx, &order_space, elements);
 }
 
 static void each_state_is_kept(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &state_space, elements, &whole_space);
+}
+
+static void every_pair_keeps_each_state(tbk_fixture_t* fx) {
   sweep_run_light(fx, &state_space, elements);
 }
 
@@ -162,10 +170,18 @@ static void each_element_counts_once(tbk_fixture_t* fx) {
 }
 
 static void a_nan_is_not_lost(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &nan_space, elements, &whole_space);
+}
+
+static void every_pair_keeps_a_nan(tbk_fixture_t* fx) {
   sweep_run_light(fx, &nan_space, elements);
 }
 
 static void map_and_finish_know_their_place(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &place_space, elements, &whole_space);
+}
+
+static void every_pair_knows_its_place(tbk_fixture_t* fx) {
   sweep_run_light(fx, &place_space, elements);
 }
 
@@ -241,7 +257,11 @@ static const tbk_case_t cases[] = {
              an_empty_space_gives_what_finish_makes_of_the_identity),
     TBK_CASE("PRG-014", "op:tbk::reduce dtype:INT64 dtype:BOOL", 0,
              what_is_not_commutative_is_combined_in_order),
+    TBK_CASE("PRG-014", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             every_pair_is_combined_in_order),
     TBK_CASE("PRG-015", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_SLOW, each_state_is_kept),
+    TBK_CASE("PRG-015", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             every_pair_keeps_each_state),
     TBK_CASE("PRG-016", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_SLOW,
              each_element_counts_once),
     TBK_CASE("PRG-016", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
@@ -253,8 +273,12 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-016", "op:tbk::reduce dtype:INT64 dtype:BOOL", 0, many_outputs_are_made),
     TBK_CASE("PRG-017", "op:tbk::reduce dtype:INT64 dtype:BOOL dtype:FLOAT32", 0,
              a_nan_is_not_lost),
+    TBK_CASE("PRG-017", "op:tbk::reduce dtype:INT64 dtype:BOOL dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_keeps_a_nan),
     TBK_CASE("PRG-018", "op:tbk::reduce dtype:INT64 dtype:BOOL", 0,
              map_and_finish_know_their_place),
+    TBK_CASE("PRG-018", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             every_pair_knows_its_place),
     TBK_CASE("PRG-020", "op:tbk::reduce dtype:INT64 dtype:BOOL", 0,
              each_set_has_its_own_inner_space),
     TBK_CASE("PRG-020", "op:tbk::reduce dtype:INT64 dtype:BOOL", 0, no_set_is_nothing_to_do),

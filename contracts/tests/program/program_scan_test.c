@@ -122,22 +122,42 @@ static void each_place_has_all_before_it(tbk_fixture_t* fx) {
 }
 
 static void what_is_not_commutative_is_combined_in_order(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &order_space, elements, &whole_space);
+}
+
+static void every_pair_is_combined_in_order(tbk_fixture_t* fx) {
   sweep_run_light(fx, &order_space, elements);
 }
 
 static void each_state_is_kept(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &state_space, elements, &whole_space);
+}
+
+static void every_pair_keeps_each_state(tbk_fixture_t* fx) {
   sweep_run_light(fx, &state_space, elements);
 }
 
 static void a_reversed_scan_begins_at_the_end(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &back_space, elements, &whole_space);
+}
+
+static void every_pair_begins_at_the_end_where_reversed(tbk_fixture_t* fx) {
   sweep_run_light(fx, &back_space, elements);
 }
 
 static void map_and_finish_know_their_place(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &place_space, elements, &whole_space);
+}
+
+static void every_pair_knows_its_place(tbk_fixture_t* fx) {
   sweep_run_light(fx, &place_space, elements);
 }
 
 static void an_output_may_be_an_input(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &alias_space, elements, &whole_space);
+}
+
+static void every_pair_may_write_its_input(tbk_fixture_t* fx) {
   sweep_run_light(fx, &alias_space, elements);
 }
 
@@ -309,11 +329,20 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-065", "op:tbk::scan dtype:INT64", 0, every_short_length_is_whole),
     TBK_CASE("PRG-066", "op:tbk::scan dtype:INT64 dtype:BOOL", 0,
              what_is_not_commutative_is_combined_in_order),
+    TBK_CASE("PRG-066", "op:tbk::scan dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             every_pair_is_combined_in_order),
     TBK_CASE("PRG-067", "op:tbk::scan dtype:INT64 dtype:BOOL", 0, each_state_is_kept),
+    TBK_CASE("PRG-067", "op:tbk::scan dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             every_pair_keeps_each_state),
     TBK_CASE("PRG-068", "op:tbk::scan dtype:INT64 dtype:BOOL", 0,
              a_reversed_scan_begins_at_the_end),
+    TBK_CASE("PRG-068", "op:tbk::scan dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             every_pair_begins_at_the_end_where_reversed),
     TBK_CASE("PRG-069", "op:tbk::scan dtype:INT64", 0, map_and_finish_know_their_place),
+    TBK_CASE("PRG-069", "op:tbk::scan dtype:INT64", TBK_CASE_THOROUGH, every_pair_knows_its_place),
     TBK_CASE("PRG-070", "op:tbk::scan dtype:INT64 dtype:BOOL", 0, an_output_may_be_an_input),
+    TBK_CASE("PRG-070", "op:tbk::scan dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             every_pair_may_write_its_input),
     TBK_CASE("PRG-071", "op:tbk::scan dtype:INT64", 0, what_does_not_fit_is_refused),
     TBK_CASE("PRG-072", "op:tbk::scan dtype:INT64", 0, each_set_is_scanned_by_itself),
     TBK_CASE("PRG-072", "op:tbk::scan dtype:INT64", 0, no_set_is_nothing_to_do),

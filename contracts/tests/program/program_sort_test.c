@@ -133,14 +133,26 @@ static void each_segment_is_put_in_order(tbk_fixture_t* fx) {
 }
 
 static void nan_comes_last_and_zeros_are_equal(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &real_space, elements, &whole_space);
+}
+
+static void every_pair_has_nan_last(tbk_fixture_t* fx) {
   sweep_run_light(fx, &real_space, elements);
 }
 
 static void the_greatest_come_first_where_it_descends(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &down_space, elements, &whole_space);
+}
+
+static void every_pair_descends(tbk_fixture_t* fx) {
   sweep_run_light(fx, &down_space, elements);
 }
 
 static void equal_elements_stay_in_order_where_it_is_stable(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &stable_space, elements, &whole_space);
+}
+
+static void every_pair_is_stable(tbk_fixture_t* fx) {
   sweep_run_light(fx, &stable_space, elements);
 }
 
@@ -149,6 +161,10 @@ static void an_index_names_its_value(tbk_fixture_t* fx) {
 }
 
 static void the_first_of_a_segment_are_kept(tbk_fixture_t* fx) {
+  sweep_run_beside(fx, &fewer_space, elements, &whole_space);
+}
+
+static void every_pair_keeps_the_first(tbk_fixture_t* fx) {
   sweep_run_light(fx, &fewer_space, elements);
 }
 
@@ -344,11 +360,16 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-058", "op:tbk::sort dtype:INT64", 0, values_may_be_the_input),
     TBK_CASE("PRG-059", "op:tbk::sort dtype:INT64 dtype:FLOAT32", 0,
              nan_comes_last_and_zeros_are_equal),
+    TBK_CASE("PRG-059", "op:tbk::sort dtype:INT64 dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_has_nan_last),
     TBK_CASE("PRG-060", "op:tbk::sort dtype:INT64", 0, the_greatest_come_first_where_it_descends),
+    TBK_CASE("PRG-060", "op:tbk::sort dtype:INT64", TBK_CASE_THOROUGH, every_pair_descends),
     TBK_CASE("PRG-061", "op:tbk::sort dtype:INT64", 0,
              equal_elements_stay_in_order_where_it_is_stable),
+    TBK_CASE("PRG-061", "op:tbk::sort dtype:INT64", TBK_CASE_THOROUGH, every_pair_is_stable),
     TBK_CASE("PRG-061", "op:tbk::sort dtype:INT64", 0, equal_elements_of_every_dtype_stay_in_order),
     TBK_CASE("PRG-062", "op:tbk::sort dtype:INT64", 0, the_first_of_a_segment_are_kept),
+    TBK_CASE("PRG-062", "op:tbk::sort dtype:INT64", TBK_CASE_THOROUGH, every_pair_keeps_the_first),
     TBK_CASE("PRG-062", "op:tbk::sort dtype:INT64", 0, the_first_of_long_segments_are_kept),
     TBK_CASE("PRG-063", "op:tbk::sort dtype:INT64", 0, an_index_names_its_value),
     TBK_CASE("PRG-063", "op:tbk::sort", 0, equal_elements_keep_their_bits),

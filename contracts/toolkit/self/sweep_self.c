@@ -34,6 +34,8 @@ static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   return sweep_get(one, &letter) != 0 || sweep_get(one, &side) == 0;
 }
 
+static const sweep_choice_t any;
+
 static const sweep_space_t space = {{&letter, &number, &side, &colour}, fits, NULL, 0};
 
 static bool has_pair(const sweep_case_t* cases, size_t count, size_t i, size_t v, size_t k,
@@ -57,7 +59,7 @@ static void every_pair_is_there(const sweep_case_t* cases, size_t count) {
 static void first_ones_meet_together(void) {
   static const sweep_space_t whole = {{&letter, &number, &side, &colour}, fits, NULL, 3};
   static sweep_case_t cases[SWEEP_CASES];
-  size_t count = sweep_generate(&nothing, &whole, NULL, 1, cases, SWEEP_CASES);
+  size_t count = sweep_generate(&nothing, &whole, any, 1, cases, SWEEP_CASES);
   size_t letters = letter.count, numbers = number.count, sides = side.count, met = 0;
   for (size_t a = 0; a < letters; a++)
     for (size_t b = 0; b < numbers; b++)
@@ -70,6 +72,20 @@ static void first_ones_meet_together(void) {
       }
   EXPECT(met == letters * numbers * sides - numbers); /* one letter may not be on one side */
   every_pair_is_there(cases, count);
+}
+
+/* What the other space has, too, is not due, and the rest is. */
+static void what_is_covered_elsewhere_is_left_out(void) {
+  static const sweep_space_t other = {{&letter, &number, &side}, fits, NULL, 0};
+  static sweep_case_t cases[SWEEP_CASES];
+  size_t count =
+      sweep_generate(&nothing, &space, (sweep_choice_t){NULL, &other}, 1, cases, SWEEP_CASES);
+  size_t whole = sweep_generate(&nothing, &space, any, 1, (sweep_case_t[64]){0}, 64);
+  EXPECT(count < whole && count >= letter.count * colour.count);
+  for (size_t k = 0; k < 3; k++)
+    for (size_t v = 0; v < colour.count; v++)
+      for (size_t w = 0; w < space.dimensions[k]->count; w++)
+        EXPECT(has_pair(cases, count, 3, v, k, w));
 }
 
 /* On the left there is nothing to do, and else more for each number and colour. */
@@ -93,8 +109,9 @@ static void light_cases_have_every_pair_too(void) {
   size_t count = 0, lights = 0, idle = 0, idle_lights = 0;
   int64_t much = 0, little = 0;
   for (uint64_t seed = 1; seed <= 20; seed++) {
-    size_t more = sweep_generate(&nothing, &space, NULL, seed, cases, SWEEP_CASES);
-    size_t more_lights = sweep_generate(&nothing, &space, work, seed, light, SWEEP_CASES);
+    size_t more = sweep_generate(&nothing, &space, any, seed, cases, SWEEP_CASES);
+    size_t more_lights =
+        sweep_generate(&nothing, &space, (sweep_choice_t){work, NULL}, seed, light, SWEEP_CASES);
     every_pair_is_there(light, more_lights);
     count += more, much += sum(cases, more, &idle);
     lights += more_lights, little += sum(light, more_lights, &idle_lights);
@@ -107,17 +124,18 @@ static void light_cases_have_every_pair_too(void) {
 int main(void) {
   static sweep_case_t cases[SWEEP_CASES], again[SWEEP_CASES], other[SWEEP_CASES];
   char line[SWEEP_LINE];
-  size_t count = sweep_generate(&nothing, &space, NULL, 1, cases, SWEEP_CASES);
+  size_t count = sweep_generate(&nothing, &space, any, 1, cases, SWEEP_CASES);
   first_ones_meet_together();
+  what_is_covered_elsewhere_is_left_out();
   light_cases_have_every_pair_too();
   every_pair_is_there(cases, count);
   EXPECT(count >= 20 && count < 60); /* all of them would be 120 */
-  EXPECT(sweep_generate(&nothing, &space, NULL, 1, again, SWEEP_CASES) == count);
+  EXPECT(sweep_generate(&nothing, &space, any, 1, again, SWEEP_CASES) == count);
   EXPECT(memcmp(cases, again, count * sizeof *cases) == 0);
-  size_t others = sweep_generate(&nothing, &space, NULL, 2, other, SWEEP_CASES);
+  size_t others = sweep_generate(&nothing, &space, any, 2, other, SWEEP_CASES);
   every_pair_is_there(other, others);
   EXPECT(memcmp(cases, other, count * sizeof *cases) != 0);
-  EXPECT(sweep_generate(&nothing, &space, NULL, 1, again, 7) == 7);
+  EXPECT(sweep_generate(&nothing, &space, any, 1, again, 7) == 7);
   const sweep_case_t one = {.space = &space, .chosen = {1, 3, 1, 2}};
   sweep_print(&one, line);
   EXPECT(strcmp(line, "letter=b number=3 side=right colour=blue") == 0);

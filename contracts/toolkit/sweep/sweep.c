@@ -63,7 +63,7 @@ static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
 typedef struct generator {
   const tbk_fixture_t* fx;
   const sweep_space_t* space;
-  sweep_work_t work;
+  sweep_choice_t choice;
   size_t dimensions;
   uint64_t random;
   /* For two values of two dimensions, the later dimension first: a case has both; or none can. */
@@ -99,7 +99,7 @@ typedef struct fixed {
 
 /* Grows with the logarithm of the work. A case without any costs most, for it shows little. */
 static int64_t cost(const generator_t* self, const sweep_case_t* one) {
-  int64_t work = self->work != NULL ? self->work(one) : 1, digits = 0;
+  int64_t work = self->choice.work != NULL ? self->choice.work(one) : 1, digits = 0;
   if (work == 0) return COST_OF_NOTHING;
   for (; work > 0; work /= 2)
     digits++;
@@ -156,16 +156,32 @@ static void cover_together(generator_t* self, sweep_case_t* out_cases, size_t mo
   }
 }
 
-size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
+static bool has_dimension(const sweep_space_t* space, const sweep_dimension_t* dimension) {
+  for (size_t i = 0; i < dimension_count(space); i++)
+    if (space->dimensions[i] == dimension) return true;
+  return false;
+}
+
+static void leave_covered(generator_t* self, const sweep_space_t* other) {
+  const sweep_dimension_t* const* all = self->space->dimensions;
+  for (size_t i = 1; i < self->dimensions; i++)
+    for (size_t k = 0; k < i; k++)
+      for (size_t v = 0; v < all[i]->count; v++)
+        if (has_dimension(other, all[i]) && has_dimension(other, all[k]))
+          memset(self->done[i][v][k], true, sizeof self->done[i][v][k]);
+}
+
+size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep_choice_t choice,
                       uint64_t seed, sweep_case_t* out_cases, size_t most) {
   generator_t* self = calloc(1, sizeof *self);
   size_t count = 0;
   if (self == NULL) abort();
   self->fx = fx;
   self->space = space;
-  self->work = work;
+  self->choice = choice;
   self->random = seed;
   self->dimensions = dimension_count(space);
+  if (choice.covered_by != NULL) leave_covered(self, choice.covered_by);
   if (space->together > 0) cover_together(self, out_cases, most, &count);
   for (size_t i = 1; i < self->dimensions; i++)
     for (size_t v = 0; v < space->dimensions[i]->count; v++)
@@ -242,12 +258,12 @@ static size_t read_case(const tbk_fixture_t* fx, const sweep_space_t* space, con
 }
 
 /* A space of one dimension has no pairs: its values are its cases. */
-static size_t make_cases(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
+static size_t make_cases(tbk_fixture_t* fx, const sweep_space_t* space, sweep_choice_t choice,
                          sweep_case_t* cases) {
   size_t count = 0;
   if (chosen_line != NULL) return read_case(fx, space, chosen_line, cases);
   if (space->dimensions[1] != NULL)
-    return sweep_generate(fx, space, work, fx->seed, cases, SWEEP_CASES);
+    return sweep_generate(fx, space, choice, fx->seed, cases, SWEEP_CASES);
   for (size_t v = 0; v < space->dimensions[0]->count; v++) {
     cases[count] = (sweep_case_t){.space = space, .chosen = {(uint8_t)v}};
     count += fits(fx, &cases[count]);
@@ -260,10 +276,15 @@ void sweep_run(tbk_fixture_t* fx, const sweep_space_t* space) {
 }
 
 void sweep_run_light(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work) {
+  sweep_run_beside(fx, space, work, NULL);
+}
+
+void sweep_run_beside(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
+                      const sweep_space_t* covered_by) {
   static sweep_case_t cases[SWEEP_CASES]; /* a test is left by longjmp */
   const uint64_t until = fx_now_ns() + FX_PATIENCE_NS;
   tally_t tally = {0, 0, 0};
-  size_t count = make_cases(fx, space, work, cases);
+  size_t count = make_cases(fx, space, (sweep_choice_t){work, covered_by}, cases);
   for (size_t i = 0; i < count; i++) {
     if (tally.ran == 0 || fx_now_ns() < until) /* who stood still before the first runs one */
       run_one(fx, &cases[i], &tally);

@@ -58,8 +58,13 @@ int64_t sweep_get(const sweep_case_t* one, const sweep_dimension_t* dimension);
 void sweep_print(const sweep_case_t* one, char line[SWEEP_LINE]);
 /* How much is to be done for a case, in a unit of the space; 0 where that is nothing. */
 typedef int64_t (*sweep_work_t)(const sweep_case_t* one);
-/* Generates at most `most` cases, with little work where `work` is given; how many there are. */
-size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
+typedef struct sweep_choice {
+  sweep_work_t work; /* cases have little of it; NULL: whichever */
+  const sweep_space_t*
+      covered_by; /* pairs of two dimensions that it has, too, are not due; NULL: all are */
+} sweep_choice_t;
+/* Generates at most `most` cases; returns how many there are. */
+size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep_choice_t choice,
                       uint64_t seed, sweep_case_t* out_cases, size_t most);
 
 /*
@@ -74,6 +79,12 @@ void sweep_run(tbk_fixture_t* fx, const sweep_space_t* space);
  * shows little, is the last to be taken.
  */
 void sweep_run_light(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work);
+/*
+ * The same for a space that shares dimensions with that of another test of the same function: pairs of two of those are
+ * left to that test. For the quick tier; a row of the thorough one meets every pair.
+ */
+void sweep_run_beside(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
+                      const sweep_space_t* covered_by);
 
 /* From here on sweep_run runs the case of this line alone; NULL: all. Kept by reference. */
 void sweep_choose(const char* line);
