@@ -110,8 +110,10 @@ OPEN(open_too_early) {
   return OPEN_INNER;
 }
 OPEN(open_third_time_fails) {
-  if (wrap_every(wrap_of(self), 3)) return wrap_fail(error, TBK_OUT_OF_MEMORY, "no context left");
-  return OPEN_INNER;
+  const tbk_status_t status = OPEN_INNER;
+  if (status != TBK_OK || !wrap_every(wrap_of(self), 3)) return status;
+  const tbk_status_t closed = INNER(self, core)->device_close(self, device, error);
+  return closed != TBK_OK ? closed : wrap_fail(error, TBK_OUT_OF_MEMORY, "no context left");
 }
 
 /* `value`: live blocks of device 0. What a device leaves behind keeps it from opening again. */

@@ -8,6 +8,7 @@
 #include <tbk/dtypes.h>
 
 #include "convolution_copy.h"
+#include "elements.h"
 
 static bool is_integer(const convolution_copy_t* c) {
   return tbk_dtype_kind(c->dtype) == TBK_KIND_INTEGER;
@@ -49,8 +50,11 @@ LAUNCH(last_place_is_left_out) {
 LAUNCH(last_integer_is_left_out) {
   CONVOLUTION_CHANGED(if (is_integer(c)) forget_last(c, 1));
 }
-LAUNCH(last_double_is_left_out) {
-  CONVOLUTION_CHANGED(if (c->dtype == TBK_FLOAT64) forget_last(c, 1));
+LAUNCH(doubles_are_read_as_floats) {
+  const convolution_copy_t* c = convolution_copy_of(arguments);
+  if (c == NULL || c->dtype != TBK_FLOAT64) return LAUNCH_INNER;
+  return elements_launch(&c->views[c->mode == IN ? BY : IN].tensor, elements_keep_24_digits, self,
+                         device, kernel, arguments, stream, error);
 }
 
 /* As a sum in a narrow format does not grow any more. */
@@ -216,7 +220,7 @@ const mutant_t mutants_program_convolution[] = {
     CONVOLUTION_ROW(first_bias_is_everyones, "PRG-049", VALUE, NARROW, "its stride is taken for 0"),
     CONVOLUTION_ROW(element_before_a_row_is_read, "PRG-050", EXTENT, NARROW,
                     "off by one in the padding"),
-    CONVOLUTION_ROW(last_double_is_left_out, "PRG-051", VALUE, NARROW, "a sum is one short"),
+    CONVOLUTION_ROW(doubles_are_read_as_floats, "PRG-051", VALUE, NARROW, "of one operand"),
     CONVOLUTION_ROW(narrow_sums_stop_at_1000, "PRG-052", VALUE, NARROW, "as a narrow sum would"),
     CONVOLUTION_ROW(last_integer_is_left_out, "PRG-053", VALUE, NARROW, "a sum is one short"),
     CONVOLUTION_ROW(batches_without_images_are_refused, "PRG-054", RETURN, NARROW,

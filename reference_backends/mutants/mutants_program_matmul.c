@@ -10,7 +10,7 @@
 #include <tbk/dtypes.h>
 #include <tbk/program.h>
 
-#include "calls.h"
+#include "elements.h"
 
 enum { RANK = TBK_PROGRAM_MOST_RANK, A = 0, B, C, OUT, OPERANDS };
 
@@ -136,60 +136,23 @@ LAUNCH(pieces_of_halves_are_rounded) {
 
 /* ------------------------------------------------------------------------------- the elements -- */
 
-typedef uint64_t (*element_fn)(int32_t dtype, uint64_t bits);
-
-static void change_all(element_fn function, int32_t dtype, uint8_t* bytes, uint64_t size_bytes) {
-  const size_t width = (size_t)tbk_dtype_bytes(dtype);
-  for (uint64_t at = 0; at + width <= size_bytes; at += width) {
-    uint64_t bits = 0;
-    memcpy(&bits, bytes + at, width);
-    bits = function(dtype, bits);
-    memcpy(bytes + at, &bits, width);
-  }
-}
-
-/* Runs the reference while all elements of an operand's storage are other ones. */
-static tbk_status_t launch_with(const tbk_tensor_t* operand, element_fn function,
-                                tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel,
-                                const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
-  const tbk_core_t* core = INNER(self, core);
-  const uint64_t bytes = operand->storage_bytes;
-  uint8_t* kept = malloc(2 * bytes + 1);
-  if (kept == NULL) return wrap_fail(error, TBK_OUT_OF_MEMORY, "no memory for elements");
-  tbk_status_t status = core->download(self, device, kept, operand->memory, 0, bytes, NULL, error);
-  memcpy(kept + bytes, kept, bytes);
-  change_all(function, operand->dtype, kept + bytes, bytes);
-  if (status == TBK_OK)
-    status = core->upload(self, device, operand->memory, 0, kept + bytes, bytes, NULL, error);
-  if (status == TBK_OK) status = LAUNCH_INNER;
-  if (status == TBK_OK && stream != NULL)
-    status = INNER(self, stream)->stream_synchronize(self, stream, error);
-  if (status == TBK_OK)
-    status = core->upload(self, device, operand->memory, 0, kept, bytes, NULL, error);
-  free(kept);
-  return status;
-}
-
-#define LAUNCH_WITH(operand, condition, function)                                             \
-  do {                                                                                        \
-    const copy_t* c = copy_of(arguments);                                                     \
-    if (c == NULL || !(condition)) return LAUNCH_INNER;                                       \
-    return launch_with(&c->views[operand], function, self, device, kernel, arguments, stream, \
-                       error);                                                                \
+#define LAUNCH_WITH(operand, condition, function)                                                 \
+  do {                                                                                            \
+    const copy_t* c = copy_of(arguments);                                                         \
+    if (c == NULL || !(condition)) return LAUNCH_INNER;                                           \
+    return elements_launch(&c->views[operand], function, self, device, kernel, arguments, stream, \
+                           error);                                                                \
   } while (0)
 
-/* As TF32 has them, and as FLOAT32 has. */
+/* As TF32 has them. */
 static uint64_t keep_11_digits(int32_t dtype, uint64_t bits) {
   return bits & ~UINT64_C(0x1fff);
-}
-static uint64_t keep_24_digits(int32_t dtype, uint64_t bits) {
-  return bits & ~UINT64_C(0x1fffffff);
 }
 LAUNCH(floats_keep_11_digits) {
   LAUNCH_WITH(A, c->dtype == TBK_FLOAT32, keep_11_digits);
 }
 LAUNCH(doubles_keep_24_digits) {
-  LAUNCH_WITH(B, c->dtype == TBK_FLOAT64, keep_24_digits);
+  LAUNCH_WITH(B, c->dtype == TBK_FLOAT64, elements_keep_24_digits);
 }
 
 static uint64_t by_way_of_double(int32_t dtype, uint64_t bits) {

@@ -152,6 +152,9 @@ static void run_kept(tbk_instance_t* self) {
 UPLOAD(upload_kept_back) {
   run_kept(self);
   if (stream == NULL || size_bytes == 0) return UPLOAD_INNER;
+  const tbk_status_t status =
+      INNER(self, core)->upload(self, device, memory, offset, source, 0, stream, error);
+  if (status != TBK_OK) return status;
   kept = (kept_upload_t){stream, device, memory, offset, size_bytes, malloc(size_bytes)};
   if (kept.bytes == NULL) return TBK_OUT_OF_MEMORY;
   memcpy(kept.bytes, source, size_bytes);
@@ -166,22 +169,32 @@ STREAM_DESTROY(destroy_drops_small_work) {
   run_kept(self);
   STREAM_DESTROY_INNER;
 }
-EVENT_RECORD(record_runs_kept) {
-  run_kept(self);
-  return EVENT_RECORD_INNER;
-}
-STREAM_SYNCHRONIZE(synchronize_runs_kept) {
-  run_kept(self);
-  return STREAM_SYNCHRONIZE_INNER;
-}
-DEVICE_SYNCHRONIZE(device_synchronize_runs_kept) {
-  run_kept(self);
-  return DEVICE_SYNCHRONIZE_INNER;
-}
-STREAM_QUERY(query_runs_kept) {
-  run_kept(self);
-  return STREAM_QUERY_INNER;
-}
+#define RUNS_KEPT(f, signature, inner) \
+  signature(f) {                       \
+    run_kept(self);                    \
+    return inner;                      \
+  }
+RUNS_KEPT(copy_runs_kept, COPY, COPY_INNER)
+RUNS_KEPT(fill_runs_kept, FILL, FILL_INNER)
+RUNS_KEPT(download_runs_kept, DOWNLOAD, DOWNLOAD_INNER)
+RUNS_KEPT(callback_runs_kept, CALLBACK, CALLBACK_INNER)
+RUNS_KEPT(launch_runs_kept, LAUNCH, LAUNCH_INNER)
+RUNS_KEPT(launch_plan_runs_kept, LAUNCH_PLAN, LAUNCH_PLAN_INNER)
+RUNS_KEPT(peer_copy_runs_kept, PEER_COPY, PEER_COPY_INNER)
+RUNS_KEPT(wait_runs_kept, EVENT_WAIT, EVENT_WAIT_INNER)
+RUNS_KEPT(record_runs_kept, EVENT_RECORD, EVENT_RECORD_INNER)
+RUNS_KEPT(synchronize_runs_kept, STREAM_SYNCHRONIZE, STREAM_SYNCHRONIZE_INNER)
+RUNS_KEPT(device_synchronize_runs_kept, DEVICE_SYNCHRONIZE, DEVICE_SYNCHRONIZE_INNER)
+RUNS_KEPT(query_runs_kept, STREAM_QUERY, STREAM_QUERY_INNER)
+#define ALL_RUN_KEPT                                                                        \
+  PATCH(core.copy, copy_runs_kept), PATCH(core.fill, fill_runs_kept),                       \
+      PATCH(launching.launch, launch_runs_kept),                                            \
+      PATCH(launching.launch_plan, launch_plan_runs_kept),                                  \
+      PATCH(peer.peer_copy, peer_copy_runs_kept), PATCH(core.download, download_runs_kept), \
+      PATCH(event.event_wait, wait_runs_kept), PATCH(event.event_record, record_runs_kept), \
+      PATCH(stream.stream_query, query_runs_kept),                                          \
+      PATCH(stream.stream_synchronize, synchronize_runs_kept),                              \
+      PATCH(stream.device_synchronize, device_synchronize_runs_kept)
 /* The second device forgets to finish what is left on a stream that goes. */
 CALLBACK(callback_noted) {
   wrap_t* wrap = wrap_of(self);
@@ -316,23 +329,16 @@ const mutant_t mutants_stream[] = {
         "places of destroyed streams are lost after the twelfth"),
     STREAM("destroy_drops_work", "STR-011", LIFETIME, BROAD, "pending uploads go with the stream",
            PATCH(core.upload, upload_kept_back), PATCH(stream.stream_destroy, destroy_drops_work),
-           PATCH(stream.stream_synchronize, synchronize_runs_kept),
-           PATCH(stream.stream_query, query_runs_kept), PATCH(event.event_record, record_runs_kept),
-           PATCH(stream.device_synchronize, device_synchronize_runs_kept)),
+           PATCH(callback.callback_enqueue, callback_runs_kept), ALL_RUN_KEPT),
     STREAM("destroy_drops_small_work", "STR-011", LIFETIME, NARROW, "uploads of up to 1 KiB",
            PATCH(core.upload, upload_kept_back),
            PATCH(stream.stream_destroy, destroy_drops_small_work),
-           PATCH(stream.stream_synchronize, synchronize_runs_kept),
-           PATCH(stream.stream_query, query_runs_kept), PATCH(event.event_record, record_runs_kept),
-           PATCH(stream.device_synchronize, device_synchronize_runs_kept)),
+           PATCH(callback.callback_enqueue, callback_runs_kept), ALL_RUN_KEPT),
     STREAM("destroy_drops_work_after_callback", "STR-011", LIFETIME, NARROW,
            "uploads behind a callback go with the stream",
            PATCH(core.upload, upload_after_callback_kept),
            PATCH(callback.callback_enqueue, callback_noted),
-           PATCH(stream.stream_destroy, destroy_drops_work),
-           PATCH(stream.stream_synchronize, synchronize_runs_kept),
-           PATCH(stream.stream_query, query_runs_kept),
-           PATCH(stream.device_synchronize, device_synchronize_runs_kept)),
+           PATCH(stream.stream_destroy, destroy_drops_work), ALL_RUN_KEPT),
     ROW(native_accepts_null_stream, "STR-024", RETURN, BROAD, stream.stream_native_handle, "OK"),
     ROW(native_accepts_null_out, "STR-024", RETURN, NARROW, stream.stream_native_handle, "OK"),
     ROW(native_null_is_unsupported, "STR-024", RETURN, BROAD, stream.stream_native_handle,
