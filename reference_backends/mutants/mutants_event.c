@@ -83,17 +83,22 @@ EVENT_RECORD(record_on_idle_stream) {
     stream = side_stream(wrap, note_of_stream(wrap, stream)->device);
   return EVENT_RECORD_INNER;
 }
-/* Where marked work was enqueued since the last record: the point before it, not behind it. */
+/* Where marked work was enqueued since the last record: the point before it, not behind it. That of each record is
+ * on a stream of its own, which nothing else holds up. */
 EVENT_RECORD(record_before_marked_work) {
   wrap_t* wrap = wrap_of(self);
+  const tbk_stream_ops_t* streams = wrap->inner->stream;
   stream_note_t* note = stream == NULL ? NULL : note_of_stream(wrap, stream);
-  if (event != NULL && note != NULL && note->shadowed) {
-    tbk_stream_t* side = side_stream(wrap, note->device);
-    ignore(wrap->inner->event->event_wait(self, side, note->shadow, NULL));
-    note->shadowed = false;
-    stream = side;
-  }
-  return EVENT_RECORD_INNER;
+  tbk_stream_t* side = NULL;
+  if (event == NULL || note == NULL || !note->shadowed ||
+      streams->stream_create(self, note->device, 0, &side, NULL) != TBK_OK)
+    return EVENT_RECORD_INNER;
+  ignore(wrap->inner->event->event_wait(self, side, note->shadow, NULL));
+  note->shadowed = false;
+  stream = side;
+  const tbk_status_t status = EVENT_RECORD_INNER;
+  streams->stream_destroy(self, side);
+  return status;
 }
 #define MARKED(f, signature, inner)    \
   signature(f) {                       \
