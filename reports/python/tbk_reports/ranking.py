@@ -48,6 +48,8 @@ WEIGHTS = {
     "of another": 2.5,
     "follows from its base": 2.0,
 }
+# Of a test that had less time because others hung: slow, maybe, and nothing wrong.
+GIVEN_UP = 1.5
 Rank = tuple[float, ...]
 
 
@@ -72,9 +74,11 @@ def _answered(thing: str, evidence: Evidence) -> float:
 
 def _unsaid(test: Test) -> float:
     """Returns 0 where a check says what is wrong, 1 where the test's process came to no end in what
-    its clause does not speak of."""
+    its clause does not speak of, and more where it had less time than it needs."""
     if test.recorded == "fail":
         return 0.0
+    if test.recorded == "not-reached":
+        return GIVEN_UP
     spoken = set(map(function_of, test.about))
     enqueued = {function_of(one) for one in test.asked if one.endswith(ON_STREAM)}
     runs_here = test.call in WHERE_WORK_RUNS and not spoken.isdisjoint(enqueued)
