@@ -82,6 +82,44 @@ static void work_of_a_destroyed_plan_runs_to_its_end(tbk_fixture_t* fx) {
   check_behind(fx, upload_launch_destroy, true);
 }
 
+/* --------------------------------------------------------------- one plan, two streams --------- */
+
+enum { LAUNCHES = 3 };
+
+static void launch_each(tbk_fixture_t* fx, void* argument) {
+  planned_t* const* planned = argument;
+  for (int i = 0; i < LAUNCHES; ++i)
+    CHECK_OK(planned_launch(fx, planned[i], planned[i]->stream));
+}
+
+/* Operands and a workspace for each launch, all of one plan, on one stream, the other, and the first again. */
+static void check_apart(tbk_fixture_t* fx, operator_id_t id, tbk_stream_t* const* streams) {
+  planned_t* planned[LAUNCHES];
+  tbk_plan_t* own[LAUNCHES];
+  for (int i = 0; i < LAUNCHES; ++i) {
+    planned[i] = order_make(fx, id, streams[i % 2]);
+    fx_upload(fx, planned[i]->written->memory, planned[i]->first, planned[i]->written->block_bytes);
+    own[i] = planned[i]->plan;
+    planned[i]->plan = own[0];
+  }
+  behind_gate(fx, streams[0], launch_each, planned);
+  fx_synchronize(fx, streams[1]);
+  for (int i = 0; i < LAUNCHES; ++i) {
+    OPERATION_CHECK(fx, &planned[i]->operation);
+    planned[i]->plan = own[i];
+    planned_destroy(fx, planned[i]);
+  }
+}
+
+static void a_plan_runs_on_a_stream_while_it_is_pending_on_another(tbk_fixture_t* fx) {
+  tbk_stream_t* const streams[2] = {fx_stream(fx), fx_stream(fx)};
+  for (int id = planned_first(fx); id < OPERATORS; ++id) {
+    size_t mark = room_mark(fx);
+    if (planned_accepted(fx, (operator_id_t)id)) check_apart(fx, (operator_id_t)id, streams);
+    room_release(fx, mark);
+  }
+}
+
 /* --------------------------------------------------------------- one plan, two threads --------- */
 
 enum { RUNNERS = 2, RUNS = 4 };
@@ -143,6 +181,8 @@ static void two_threads_run_one_plan_at_a_time(tbk_fixture_t* fx) {
 static const tbk_case_t cases[] = {
     TBK_CASE("STR-001", "prepare stream", 0, a_plan_waits_for_earlier_work_of_its_stream),
     TBK_CASE("KRN-017", "prepare stream", 0, work_of_a_destroyed_plan_runs_to_its_end),
+    TBK_CASE("KRN-013", "prepare stream", 0,
+             a_plan_runs_on_a_stream_while_it_is_pending_on_another),
     TBK_CASE("THR-001", "prepare", 0, two_threads_run_one_plan_at_a_time),
 };
 TBK_SUITE(kernel_plan_order);

@@ -160,6 +160,33 @@ static void any_strides_are_right_or_refused(tbk_fixture_t* fx) {
   operation_for_each(fx, check_odd_strides);
 }
 
+/* One input alone has a stride of 0, in one dimension. */
+static void run_broadcast_at(tbk_fixture_t* fx, const form_t* form, int input, int32_t dimension) {
+  operation_t operation;
+  size_t mark = room_mark(fx);
+  operation_lay_out(fx, &operation, form);
+  if (input < operation.input_count && dimension < operation.inputs[input].rank) {
+    operation.inputs[input].strides[dimension] = 0;
+    operation_ready(fx, &operation);
+    OPERATION_RUN(fx, &operation);
+  }
+  room_release(fx, mark);
+}
+
+/* All sizes are equal, so that who takes one dimension for another still finds a tensor that fits. */
+static void check_broadcast_of_cubes(tbk_fixture_t* fx, operator_id_t id) {
+  static const int64_t sizes[3] = {4, 4, 4};
+  form_t form = form_of(fx, id, TENSOR_PLAIN, TENSOR_PLAIN);
+  form.sizes = sizes;
+  for (int input = 0; input < 3; ++input)
+    for (int32_t dimension = 0; dimension < 3; ++dimension)
+      run_broadcast_at(fx, &form, input, dimension);
+}
+
+static void each_input_is_broadcast_along_each_dimension_of_a_cube(tbk_fixture_t* fx) {
+  operation_for_each(fx, check_broadcast_of_cubes);
+}
+
 /* --------------------------------------------------------------------------- empty, and rank 0 - */
 
 static void strip(tbk_tensor_t* view) {
@@ -270,6 +297,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("KRN-112", "kernel", 0, layouts_may_be_mixed),
     TBK_CASE("KRN-112", "kernel two_devices", 0, strides_count_on_the_second_device),
     TBK_CASE("KRN-005", "kernel", 0, any_strides_are_right_or_refused),
+    TBK_CASE("KRN-005", "kernel", 0, each_input_is_broadcast_along_each_dimension_of_a_cube),
     TBK_CASE("KRN-005", "kernel", 0, operands_of_every_rank_are_right_or_refused),
     TBK_CASE("KRN-005", "kernel", 0, no_elements_are_right_or_refused),
     TBK_CASE("KRN-005", "kernel", 0, rank_0_is_right_or_refused),

@@ -4,7 +4,10 @@
  *
  * Kernels: the values of arithmetic on dense operands. Conversions are in kernel_convert_test.c.
  */
+#include <math.h>
+
 #include "forms.h"
+#include "room.h"
 
 /* ------------------------------------------------------------------------------ add and mul ---- */
 
@@ -28,6 +31,38 @@ static void add_scales_by_alpha(tbk_fixture_t* fx) {
     }
   }
   CHECK(operation_find(fx, OPERATOR_ADD) != NULL);
+}
+
+/* PyTorch has no fraction and no truth value as alpha of numbers, so a kernel may refuse those. */
+static void run_kinds(tbk_fixture_t* fx, operator_id_t id, const number_type_t* type) {
+  static const tbk_scalar_t scalars[] = {
+      {TBK_SCALAR_INT, 0, 0, 0},     {TBK_SCALAR_INT, 2, 0, 0},  {TBK_SCALAR_DOUBLE, 0, 0, 0},
+      {TBK_SCALAR_BOOL, 0, 0, 0},    {TBK_SCALAR_BOOL, 1, 0, 0}, {TBK_SCALAR_DOUBLE, 0, 2, 0},
+      {TBK_SCALAR_COMPLEX, 0, 2, -1}};
+  for (size_t i = 0; i < sizeof scalars / sizeof *scalars; ++i) {
+    form_t form = {.id = id, .dtype = type->dtype, .rank = 1, .sizes = form_flat};
+    operation_t operation;
+    if (scalars[i].kind == TBK_SCALAR_COMPLEX && !type->is_complex) continue;
+    size_t mark = room_mark(fx);
+    operation_lay_out(fx, &operation, &form);
+    operation.scalar = scalars[i];
+    operation_ready(fx, &operation);
+    OPERATION_RUN(fx, &operation);
+    room_release(fx, mark);
+  }
+}
+
+/* Of the operators that take a number; a sum of truth values has no rule. */
+static void check_kinds(tbk_fixture_t* fx, operator_id_t id) {
+  for (size_t i = 0; i < number_type_count; ++i) {
+    const number_type_t* type = &number_types[i];
+    bool has_rule = id == OPERATOR_FILL || (id == OPERATOR_ADD && type->dtype != TBK_BOOL);
+    if (has_rule && fx_has_dtype(fx, type->dtype)) run_kinds(fx, id, type);
+  }
+}
+
+static void a_number_of_every_kind_counts_as_what_it_is(tbk_fixture_t* fx) {
+  operation_shown(fx, check_kinds);
 }
 
 /* Full significands: the result is rounded, and may be one place off. */
@@ -130,28 +165,35 @@ static void mm_of_float64_is_exact_in_every_shape(tbk_fixture_t* fx) {
 /* -------------------------------------------------------------------- specials and wrapping ---- */
 
 /* Complex alpha * other may make NaN of an infinity, so add is asked about real numbers only. */
-static void run_special(tbk_fixture_t* fx, operator_id_t id) {
+static void run_special(tbk_fixture_t* fx, operator_id_t id, const double* alpha) {
   static const int64_t many[1] = {1000};
   for (size_t i = 0; i < number_type_count; ++i) {
     const number_type_t* type = &number_types[i];
     if (type->digits == 0 || (id == OPERATOR_ADD && type->is_complex)) continue;
-    form_t form = {
-        .id = id, .dtype = type->dtype, .rank = 1, .sizes = many, .values = VALUES_SPECIAL};
+    form_t form = {.id = id,
+                   .dtype = type->dtype,
+                   .rank = 1,
+                   .sizes = many,
+                   .alpha = alpha,
+                   .values = VALUES_SPECIAL};
     if (fx_has_dtype(fx, form.dtype)) form_run(fx, &form);
   }
   CHECK(operation_find(fx, id) != NULL);
 }
 
 static void copy_keeps_special_values(tbk_fixture_t* fx) {
-  run_special(fx, OPERATOR_COPY);
+  run_special(fx, OPERATOR_COPY, NULL);
 }
 
 static void where_keeps_special_values(tbk_fixture_t* fx) {
-  run_special(fx, OPERATOR_WHERE);
+  run_special(fx, OPERATOR_WHERE, NULL);
 }
 
+/* Also where alpha is special: 0 times infinity is no 0. */
 static void add_treats_special_values_as_ieee_754_does(tbk_fixture_t* fx) {
-  run_special(fx, OPERATOR_ADD);
+  static const double alphas[] = {1, -1, 0, -0.0, INFINITY, NAN};
+  for (size_t i = 0; i < sizeof alphas / sizeof *alphas; ++i)
+    run_special(fx, OPERATOR_ADD, &alphas[i]);
 }
 
 static void run_wrapping(tbk_fixture_t* fx, operator_id_t id) {
@@ -177,6 +219,7 @@ static void sum_wraps_around(tbk_fixture_t* fx) {
 }
 
 static const tbk_case_t cases[] = {
+    TBK_CASE("KRN-003", "kernel", 0, a_number_of_every_kind_counts_as_what_it_is),
     TBK_CASE("KRN-104", "kernel op:add.Tensor", 0, add_is_exact_where_the_result_is),
     TBK_CASE("KRN-104", "kernel op:add.Tensor", 0, add_scales_by_alpha),
     TBK_CASE("KRN-104", "kernel op:add.Tensor", 0, add_rounds_to_the_nearest),

@@ -31,6 +31,22 @@ static void a_bad_generator_is_refused(tbk_fixture_t* fx) {
   BLOCK_CHECK(fx, &block);
 }
 
+/* To do nothing is for calls that keep to the rules: no count excuses a generator. */
+static void a_bad_generator_is_refused_for_no_words(tbk_fixture_t* fx) {
+  tbk_stream_t* streams[2] = {NULL, fx->stream != NULL ? fx_stream(fx) : NULL};
+  block_t block;
+  block_make(fx, &block, 256);
+  const tbk_memory_t memories[2] = {block.memory, 0};
+  for (int i = 0; i < 4; ++i) {
+    tbk_memory_t memory = memories[i / 2];
+    CHECK_STATUS(TBK_INVALID, fx->random->random_bits(fx->self, fx->device, NULL, memory, 0, 0,
+                                                      streams[i % 2], &fx->error));
+    CHECK_STATUS(TBK_INVALID, drawn_into(fx, 7, 2, memory, 0, 0, streams[i % 2]));
+  }
+  range_settle(fx, streams[1]);
+  BLOCK_CHECK(fx, &block);
+}
+
 static void a_bad_generator_is_refused_on_the_second_device(tbk_fixture_t* fx) {
   fx_use_device(fx, fx_second_device(fx));
   a_bad_generator_is_refused(fx);
@@ -183,6 +199,7 @@ static void random_bits_are_complete_on_return(tbk_fixture_t* fx) {
 
 static const tbk_case_t cases[] = {
     TBK_CASE("RNG-001", "random", 0, a_bad_generator_is_refused),
+    TBK_CASE("RNG-001", "random", 0, a_bad_generator_is_refused_for_no_words),
     TBK_CASE("RNG-001", "random two_devices", 0, a_bad_generator_is_refused_on_the_second_device),
     TBK_CASE("DEV-021", "random", TBK_CASE_CLOSED, random_bits_need_an_open_device),
     TBK_CASE("STR-002", "random stream two_devices", 0,

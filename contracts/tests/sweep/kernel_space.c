@@ -22,6 +22,7 @@ static const kernel_shape_t shapes[] = {
     {1, {(1 << 20) + 3}},
     {2, {4, 4}},
     {3, {3, 4, 5}},
+    {3, {4, 4, 4}},
 };
 
 /* Rows, inner, columns. */
@@ -34,7 +35,7 @@ static const kernel_shape_t products[] = {
 SWEEP_SHARED_DIMENSION(kernel_shape_axis, "shape", {"scalar", 0}, {"1", 1}, {"37", 2}, {"5x7", 3},
                        {"3x1x4", 4}, {"2x3x4x5", 5}, {"0", 6}, {"4x0x2", 7}, {"1025", 8},
                        {"2x9001", 9}, {"rank8", 10}, {"257x3", 11}, {"rank5", 12}, {"rank6", 13},
-                       {"1M+3", 14}, {"4x4", 15}, {"3x4x5", 16});
+                       {"1M+3", 14}, {"4x4", 15}, {"3x4x5", 16}, {"4x4x4", 17});
 SWEEP_SHARED_DIMENSION(kernel_product_axis, "product", {"1x1x1", 0}, {"5x7x3", 1}, {"8x8x8", 2},
                        {"33x17x29", 3}, {"33x33x33", 4}, {"4x0x3", 5}, {"0x5x4", 6}, {"3x4x0", 7},
                        {"129x2x65", 8}, {"1x16x1", 9}, {"64x64x64", 10}, {"2x300x2", 11});
@@ -91,9 +92,8 @@ static int64_t fan_in(const kernel_shape_t* shape, operator_id_t id) {
 static bool scalar_fits(operator_id_t id, const number_type_t* type, int64_t scalar,
                         int64_t values) {
   if (scalar == 0) return true;
-  if (scalar ==
-      7) /* of the kind BOOL, which counts as 1; PyTorch itself refuses it as alpha of numbers */
-    return values == VALUES_EXACT && id != OPERATOR_ADD;
+  /* Of the kind BOOL, which counts as 1; PyTorch refuses it as alpha of numbers, and a kernel may. */
+  if (scalar == 7) return values == VALUES_EXACT;
   if (id == OPERATOR_ADD) {
     bool exact = values == VALUES_EXACT && !type->is_complex;
     if (type->digits == 0) return exact && type->size >= 4 && scalar < 4;

@@ -178,6 +178,8 @@ static number_t pointwise(const operation_t* operation, int64_t i) {
     case OPERATOR_FILL:
       return alpha;
     case OPERATOR_ADD: /* a real factor scales both parts, and makes no NaN of an infinity */
+      if (operation->scalar.kind == TBK_SCALAR_COMPLEX)
+        return add(element(operation, 0, i), multiply(type, alpha, element(operation, 1, i)));
       alpha = (number_t){alpha.integer * element(operation, 1, i).integer,
                          alpha.real * element(operation, 1, i).real,
                          alpha.real * element(operation, 1, i).imaginary};
