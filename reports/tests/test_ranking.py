@@ -396,11 +396,3 @@ def test_what_was_given_up_has_a_title_with_its_clause() -> None:
                clause_text="it becomes OK.")  # fmt: skip
     found = causes([cut], among=[cut, *PASSING])[0]
     assert found.title == ("EVT-025, event_query: no end in the time that was left; it becomes OK.")
-
-
-def test_what_had_less_time_than_others_comes_behind_what_a_check_says() -> None:
-    asked = "memory_alloc download event_record launch"
-    cut = [case(at, f"KRN-00{at}", asked, "not-reached", cause="not-reached/after-hangs")
-           for at in range(1, 4)]  # fmt: skip
-    event = case(9, "EVT-012", "memory_alloc download launch event_record event_create", "fail")
-    assert first(*PASSING, *cut, event) == "EVT-012"

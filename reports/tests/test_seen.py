@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+from tbk_reports.evidence import gather
 from tbk_reports.model import Test
+from tbk_reports.ranking import reasons
 from tbk_reports.seen import fits
 from test_ranking import case
 
@@ -42,3 +44,9 @@ def test_a_wrong_result_breaks_no_promise_to_take_a_call() -> None:
     # What is accepted and does nothing may be accepted and do something.
     nothing = "0 is accepted and does nothing."
     assert fits(case(4, "MEM-014", "launch", "fail", clause_text=nothing, seen="0x01")) == 0.0
+
+
+def test_what_had_less_time_says_less_than_a_hang() -> None:
+    hung, cut = (case(1, "KRN-003", "launch", verdict) for verdict in ("hang", "not-reached"))
+    said = [reasons([one], gather([one]))["said by a check"] for one in (hung, cut)]
+    assert said[0] > said[1]

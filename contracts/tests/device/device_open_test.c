@@ -59,12 +59,17 @@ static void expect_no_message(tbk_fixture_t* fx, const char* function) {
     if (!CHECK_SAID(fx->error.message[i] == 0x01, "no message", "one of %s", function)) return;
 }
 
+/* Again and again: what is there from the first time is found in another way. */
 static void opening_and_closing_write_no_message(tbk_fixture_t* fx) {
-  memset(&fx->error, 0x01, sizeof fx->error);
-  REQUIRE_OK(fx->core->device_open(fx->self, fx->device, &fx->error));
-  expect_no_message(fx, "device_open");
-  CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
-  expect_no_message(fx, "device_close");
+  for (int round = 0; round < 3; round++) {
+    memset(&fx->error, 0x01, sizeof fx->error);
+    tbk_status_t status = fx->core->device_open(fx->self, fx->device, &fx->error);
+    if (round > 0 && status != TBK_OK) return; /* which DEV-022 is about */
+    REQUIRE_OK(status);
+    expect_no_message(fx, "device_open");
+    CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
+    expect_no_message(fx, "device_close");
+  }
 }
 
 static void an_open_device_takes_every_call(tbk_fixture_t* fx) {
@@ -194,6 +199,7 @@ static void a_device_closed_in_use_can_be_opened_again(tbk_fixture_t* fx) {
 struct closing {
   tbk_fixture_t* fx;
   int32_t device;
+  tbk_stream_t* gone; /* destroyed before the device is closed; may be NULL */
   tbk_status_t status;
   atomic_int ran;
 };
@@ -201,6 +207,7 @@ struct closing {
 static void close_device(void* argument) {
   struct closing* closing = argument;
   tbk_fixture_t* fx = closing->fx;
+  if (closing->gone != NULL) fx->stream->stream_destroy(fx->self, closing->gone);
   closing->status = fx->core->device_close(fx->self, closing->device, &fx->error);
 }
 
@@ -208,19 +215,31 @@ static void set_ran(void* argument) {
   atomic_store(&((struct closing*)argument)->ran, 1);
 }
 
-static void closing_waits_for_work(tbk_fixture_t* fx) {
+static void check_closing(tbk_fixture_t* fx, int32_t device, bool stream_goes) {
   static struct closing closing;
-  closing = (struct closing){.fx = fx};
   tbk_gate_t gate;
-  fx_open(fx);
-  tbk_stream_t* stream = fx_stream(fx);
+  tbk_stream_t* stream = NULL;
+  REQUIRE_OK(fx->stream->stream_create(fx->self, device, 0, &stream, &fx->error));
+  closing = (struct closing){.fx = fx, .device = device, .gone = stream_goes ? stream : NULL};
   gate_close_over(fx, &gate, stream, TBK_ENQUEUE_CALLBACK);
   CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, set_ran, &closing, &fx->error));
   CHECK(gate_held(fx, &gate, close_device, &closing));
   CHECK(atomic_load(&closing.ran) == 1);
   CHECK_STATUS(TBK_OK, closing.status);
+  if (!stream_goes) fx->stream->stream_destroy(fx->self, stream);
+}
+
+static void closing_waits_for_work(tbk_fixture_t* fx) {
+  fx_open(fx);
+  check_closing(fx, fx->device, false);
   fx_disown_device(fx);
   expect_closed(fx, 0);
+}
+
+static void closing_waits_for_work_of_destroyed_streams(tbk_fixture_t* fx) {
+  fx_open(fx);
+  check_closing(fx, fx->device, true);
+  fx_disown_device(fx);
 }
 
 static void closing_waits_for_copies(tbk_fixture_t* fx) {
@@ -242,19 +261,8 @@ static void closing_waits_for_copies(tbk_fixture_t* fx) {
 }
 
 static void closing_the_second_device_waits_for_work(tbk_fixture_t* fx) {
-  static struct closing closing;
-  closing = (struct closing){.fx = fx};
-  tbk_gate_t gate;
-  tbk_stream_t* stream = NULL;
   fx_open(fx);
-  closing.device = fx_second_device(fx);
-  REQUIRE_OK(fx->stream->stream_create(fx->self, closing.device, 0, &stream, &fx->error));
-  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_CALLBACK);
-  CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, set_ran, &closing, &fx->error));
-  CHECK(gate_held(fx, &gate, close_device, &closing));
-  CHECK(atomic_load(&closing.ran) == 1);
-  CHECK_STATUS(TBK_OK, closing.status);
-  fx->stream->stream_destroy(fx->self, stream);
+  check_closing(fx, fx_second_device(fx), false);
   fx->resources->second_open = 0;
 }
 
@@ -379,6 +387,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("DEV-022", NULL, CLOSED, a_closed_device_can_be_opened_again),
     TBK_CASE("DEV-022", NULL, CLOSED, a_device_closed_in_use_can_be_opened_again),
     TBK_CASE("DEV-023", "stream callback", CLOSED, closing_waits_for_work),
+    TBK_CASE("DEV-023", "stream callback", CLOSED, closing_waits_for_work_of_destroyed_streams),
     TBK_CASE("DEV-023", "stream callback", CLOSED, closing_waits_for_copies),
     TBK_CASE("DEV-023", "stream callback two_devices", CLOSED,
              closing_the_second_device_waits_for_work),

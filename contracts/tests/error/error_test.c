@@ -140,19 +140,21 @@ static void memory_comes_back_without_a_place_for_the_message(tbk_fixture_t* fx)
   }
 }
 
+/* Again and again: a call may say something at every other time. */
 static void success_leaves_error_alone(tbk_fixture_t* fx) {
+  enum { TIMES = 3 };
   call_context_t context;
   call_context_make(fx, &context);
   tbk_error_t untouched;
   memset(&untouched, 0x7E, sizeof untouched);
-  for (size_t i = 0; i < calls_that_succeed_count; ++i) {
+  for (size_t i = 0; i < TIMES * calls_that_succeed_count; ++i) {
+    const call_row_t* row = &calls_that_succeed[i / TIMES];
     tbk_error_t error = untouched;
-    tbk_status_t status = calls_that_succeed[i].call(fx, &context, &error);
+    tbk_status_t status = row->call(fx, &context, &error);
     CHECK_SAID(status == TBK_OK || status == CALL_ABSENT, "OK", "%s from %s",
-               tbk_status_name(status), calls_that_succeed[i].name);
+               tbk_status_name(status), row->name);
     CHECK_SAID(memcmp(&error, &untouched, sizeof error) == 0,
-               "error is written only by a call that fails", "%s wrote it",
-               calls_that_succeed[i].name);
+               "error is written only by a call that fails", "%s wrote it", row->name);
   }
 }
 

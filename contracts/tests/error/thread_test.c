@@ -208,6 +208,88 @@ static void a_free_gives_back_to_the_device_that_it_names(tbk_fixture_t* fx) {
   }
 }
 
+/* Calls that name a device, and might make it the current one. */
+static void name_by_properties(tbk_fixture_t* fx, int32_t device) {
+  tbk_device_properties_t properties = {.struct_size = sizeof properties};
+  CHECK_OK(fx->core->device_properties(fx->self, device, &properties, &fx->error));
+}
+
+static void name_by_memory(tbk_fixture_t* fx, int32_t device) {
+  tbk_memory_t memory = 0;
+  CHECK_OK(fx->core->memory_alloc(fx->self, device, WORK_BYTES, &memory, &fx->error));
+  CHECK_OK(fx->core->memory_free(fx->self, device, memory, &fx->error));
+}
+
+static void name_by_stream(tbk_fixture_t* fx, int32_t device) {
+  tbk_stream_t* stream = NULL;
+  if (fx->stream == NULL) return;
+  CHECK_OK(fx->stream->stream_create(fx->self, device, 0, &stream, &fx->error));
+  fx->stream->stream_destroy(fx->self, stream);
+}
+
+static void name_by_synchronize(tbk_fixture_t* fx, int32_t device) {
+  if (fx->stream == NULL) return;
+  CHECK_OK(fx->stream->device_synchronize(fx->self, device, &fx->error));
+}
+
+typedef void (*name_fn)(tbk_fixture_t* fx, int32_t device);
+static const name_fn naming_calls[] = {name_by_properties, name_by_memory, name_by_stream,
+                                       name_by_synchronize};
+enum { NAMING_CALLS = sizeof naming_calls / sizeof *naming_calls };
+
+static uint64_t free_bytes_of(tbk_fixture_t* fx, int32_t device) {
+  uint64_t free_bytes = 0, total_bytes = 0;
+  REQUIRE_OK(fx->core->memory_info(fx->self, device, &free_bytes, &total_bytes, &fx->error));
+  return free_bytes;
+}
+
+/* Right even where the answer goes by an earlier call. */
+static uint64_t free_when_named(tbk_fixture_t* fx, int32_t device) {
+  for (int i = 0; i < NAMING_CALLS; ++i)
+    naming_calls[i](fx, device);
+  return free_bytes_of(fx, device);
+}
+
+/* Returns whether `higher` tells of less, by `least`, each time that `lower` was named before it. Neither what
+   others take nor what is given back late has this rhythm. */
+static bool follows(tbk_fixture_t* fx, int32_t higher, int32_t lower, name_fn name,
+                    uint64_t least) {
+  enum { TIMES = 12 };
+  for (int turn = 0; turn < TIMES; ++turn) {
+    name(fx, lower);
+    const uint64_t low = free_bytes_of(fx, higher);
+    name(fx, higher);
+    const uint64_t high = free_bytes_of(fx, higher);
+    if (high < low || high - low < least) return false;
+  }
+  return true;
+}
+
+/* Much is taken from a device, so that the answers of the two differ. */
+static void check_free_memory(tbk_fixture_t* fx, const int32_t devices[2], int from) {
+  const size_t mark = room_mark(fx);
+  fx_use_device(fx, devices[from]);
+  const uint64_t piece = free_when_named(fx, devices[from]) / 4;
+  const tbk_status_t status = room_take(fx, piece);
+  fx_use_device(fx, devices[0]);
+  const uint64_t has[2] = {free_when_named(fx, devices[0]), free_when_named(fx, devices[1])};
+  const int low = has[0] <= has[1] ? 0 : 1;
+  const uint64_t gap = has[1 - low] - has[low];
+  const bool differ = status == TBK_OK && gap >= 2 && gap >= piece / 2;
+  if (!differ) fx_evidence(fx, TBK_NOT_SHOWN, "the devices do not differ in their free memory");
+  for (int i = 0; differ && i < NAMING_CALLS; ++i)
+    CHECK_SAID(!follows(fx, devices[1 - low], devices[low], naming_calls[i], gap / 2),
+               "the free memory of the device that is named",
+               "for device %d that of the one that an earlier call named", (int)devices[1 - low]);
+  room_release(fx, mark);
+}
+
+static void free_memory_is_told_of_the_device_that_is_named(tbk_fixture_t* fx) {
+  const int32_t devices[2] = {fx->device, fx_second_device(fx)};
+  check_free_memory(fx, devices, 0);
+  check_free_memory(fx, devices, 1);
+}
+
 /* The check and the opening are one step: of all that open a device at a time, one has. */
 static void open_at_once(tbk_fixture_t* fx, worker_t* worker) {
   const tbk_status_t status = fx->core->device_open(fx->self, fx->device, &fx->error);
@@ -258,6 +340,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("THR-006", "two_devices", 0, a_free_goes_to_the_device_that_it_names),
     TBK_CASE("THR-006", "memory_bytes two_devices", 0,
              a_free_gives_back_to_the_device_that_it_names),
+    TBK_CASE("THR-006", "memory_info two_devices", TBK_CASE_ALONE,
+             free_memory_is_told_of_the_device_that_is_named),
     TBK_CASE("THR-006", "two_devices", 0, threads_use_different_devices_at_the_same_time),
 };
 TBK_SUITE(thread);

@@ -164,23 +164,29 @@ static void destroying_gives_memory_back(tbk_fixture_t* fx) {
 
 struct destroying {
   const tbk_backend_t* backend;
+  tbk_stream_t* gone; /* destroyed before the instance; may be NULL */
   atomic_int ran;
 };
 
+/* To destroy the stream may wait for its work, as the instance must. */
 static void destroy_instance(void* argument) {
-  destroy(((struct destroying*)argument)->backend);
+  struct destroying* destroying = argument;
+  const tbk_backend_t* backend = destroying->backend;
+  if (destroying->gone != NULL)
+    backend->stream->stream_destroy(backend->instance, destroying->gone);
+  destroy(backend);
 }
 
 static void set_ran(void* argument) {
   atomic_store(&((struct destroying*)argument)->ran, 1);
 }
 
-static void destroying_waits_for_work(tbk_fixture_t* fx) {
+static void check_destroying(tbk_fixture_t* fx, int32_t device, bool stream_goes) {
   static struct destroying destroying;
-  destroying = (struct destroying){.backend = fx->backend};
   tbk_gate_t gate;
-  fx_open(fx);
-  tbk_stream_t* stream = fx_stream(fx);
+  tbk_stream_t* stream = NULL;
+  REQUIRE_OK(fx->stream->stream_create(fx->self, device, 0, &stream, &fx->error));
+  destroying = (struct destroying){fx->backend, stream_goes ? stream : NULL, 0};
   gate_close_over(fx, &gate, stream, TBK_ENQUEUE_CALLBACK);
   CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, set_ran, &destroying, &fx->error));
   bool held = gate_held(fx, &gate, destroy_instance, &destroying);
@@ -189,16 +195,37 @@ static void destroying_waits_for_work(tbk_fixture_t* fx) {
   CHECK(atomic_load(&destroying.ran) == 1);
 }
 
-static void destroying_waits_for_copies(tbk_fixture_t* fx) {
+static void destroying_waits_for_work(tbk_fixture_t* fx) {
+  fx_open(fx);
+  check_destroying(fx, fx->device, false);
+}
+
+static void destroying_waits_for_work_of_destroyed_streams(tbk_fixture_t* fx) {
+  fx_open(fx);
+  check_destroying(fx, fx->device, true);
+}
+
+static void destroying_waits_for_the_second_device(tbk_fixture_t* fx) {
+  fx_open(fx);
+  check_destroying(fx, fx_second_device(fx), false);
+}
+
+static void destroying_waits_for_destroyed_streams_of_the_second_device(tbk_fixture_t* fx) {
+  fx_open(fx);
+  check_destroying(fx, fx_second_device(fx), true);
+}
+
+static void check_copies(tbk_fixture_t* fx, bool stream_goes) {
   enum { SIZE = 65536 };
   static struct destroying destroying;
-  destroying = (struct destroying){.backend = fx->backend};
   tbk_gate_t gate;
   fx_open(fx);
   uint8_t* sent = fx_bytes(fx, SIZE);
   uint8_t* got = fx_zeros(fx, SIZE);
   tbk_memory_t memory = fx_alloc_with(fx, sent, SIZE);
   tbk_stream_t* stream = fx_stream(fx);
+  destroying = (struct destroying){fx->backend, stream_goes ? stream : NULL, 0};
+  if (stream_goes) fx_disown_stream(fx, stream);
   gate_close_over(fx, &gate, stream, TBK_ENQUEUE_DOWNLOAD);
   CHECK_OK(fx->core->download(fx->self, 0, got, memory, 0, SIZE, stream, &fx->error));
   bool held = gate_held(fx, &gate, destroy_instance, &destroying);
@@ -207,19 +234,12 @@ static void destroying_waits_for_copies(tbk_fixture_t* fx) {
   CHECK_BYTES(sent, got, SIZE);
 }
 
-static void destroying_waits_for_the_second_device(tbk_fixture_t* fx) {
-  static struct destroying destroying;
-  destroying = (struct destroying){.backend = fx->backend};
-  tbk_gate_t gate;
-  tbk_stream_t* stream = NULL;
-  fx_open(fx);
-  REQUIRE_OK(fx->stream->stream_create(fx->self, fx_second_device(fx), 0, &stream, &fx->error));
-  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_CALLBACK);
-  CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, set_ran, &destroying, &fx->error));
-  bool held = gate_held(fx, &gate, destroy_instance, &destroying);
-  fx_disown_instance(fx);
-  CHECK(held);
-  CHECK(atomic_load(&destroying.ran) == 1);
+static void destroying_waits_for_copies(tbk_fixture_t* fx) {
+  check_copies(fx, false);
+}
+
+static void destroying_waits_for_copies_of_destroyed_streams(tbk_fixture_t* fx) {
+  check_copies(fx, true);
 }
 
 static void lives_leave_nothing_behind(tbk_fixture_t* fx) {
@@ -241,6 +261,11 @@ static const tbk_case_t cases[] = {
     TBK_CASE("TDN-003", "stream callback", CLOSED, destroying_waits_for_copies),
     TBK_CASE("TDN-003", "stream callback two_devices", CLOSED,
              destroying_waits_for_the_second_device),
+    TBK_CASE("TDN-003", "stream callback", CLOSED, destroying_waits_for_work_of_destroyed_streams),
+    TBK_CASE("TDN-003", "stream callback", CLOSED,
+             destroying_waits_for_copies_of_destroyed_streams),
+    TBK_CASE("TDN-003", "stream callback two_devices", CLOSED,
+             destroying_waits_for_destroyed_streams_of_the_second_device),
     TBK_CASE("TDN-008", NULL, TBK_CASE_RAW, lives_leave_nothing_behind),
 };
 TBK_SUITE(teardown);

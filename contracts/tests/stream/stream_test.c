@@ -165,12 +165,15 @@ static void new_stream_has_nothing_to_wait_for(tbk_fixture_t* fx) {
 
 typedef struct newcomer {
   actor_t actor;
+  tbk_stream_t* gone; /* destroyed before, while it is held; may be NULL */
   tbk_stream_t* stream;
 } newcomer_t;
 
 static void create_body(actor_t* actor) {
   newcomer_t* newcomer = actor->argument;
   tbk_fixture_t* fx = &actor->fx;
+  fx->stream->stream_destroy(fx->self, newcomer->gone); /* may wait for the work */
+  actor_step(actor);
   CHECK_OK(fx->stream->stream_create(fx->self, fx->device, 0, &newcomer->stream, &fx->error));
 }
 
@@ -182,26 +185,36 @@ static bool complete_meanwhile(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t
   return status == TBK_OK && gate_is_closed(gate);
 }
 
-/* Only where a held stream leaves others alone: work of streams that are there is theirs. The call
-   itself may wait for the device. */
-static void new_stream_does_not_wait_for_others(tbk_fixture_t* fx) {
+/* Only where a held stream leaves others alone: the work of others is theirs. The calls themselves
+   may wait for the device. */
+static void check_newcomer(tbk_fixture_t* fx, bool other_goes) {
   tbk_gate_t gate;
   newcomer_t* newcomer = (newcomer_t*)(void*)fx_zeros(fx, sizeof *newcomer);
   if (fx->gate == TBK_GATE_UNKNOWN) (void)gate_probe(fx);
   tbk_stream_t* held = fx_stream(fx);
+  if (other_goes) fx_disown_stream(fx, newcomer->gone = held);
   gate_close_over(fx, &gate, held, 0);
   bool closed = gate_is_closed(&gate);
   actor_start(fx, &newcomer->actor, create_body, newcomer);
   bool through = actor_settle(&newcomer->actor);
   if (closed && through && newcomer->stream != NULL && gate_can_control(fx))
     CHECK_SAID(complete_meanwhile(fx, &gate, newcomer->stream), "a new stream is complete",
-               "it waits for another stream");
+               other_goes ? "it waits for a stream that is gone" : "it waits for another stream");
   else if (fx->gate != TBK_GATE_SYNCHRONOUS)
     fx_evidence(fx, TBK_NOT_SHOWN, "no stream can be held while another goes on");
   gate_open(fx, &gate);
   actor_join(fx, &newcomer->actor);
   if (newcomer->stream != NULL) fx_adopt_stream(fx, newcomer->stream);
-  fx_synchronize(fx, held);
+  if (!other_goes) fx_synchronize(fx, held);
+}
+
+static void new_stream_does_not_wait_for_others(tbk_fixture_t* fx) {
+  check_newcomer(fx, false);
+}
+
+/* A queue that is taken again is taken with what is pending in it. */
+static void new_stream_does_not_wait_for_one_that_is_gone(tbk_fixture_t* fx) {
+  check_newcomer(fx, true);
 }
 
 static void priorities_out_of_range_are_clamped(tbk_fixture_t* fx) {
@@ -304,6 +317,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("STR-003", "stream native_handle from_native", 0, from_native_refuses_a_missing_out),
     TBK_CASE("STR-004", "stream", 0, new_stream_has_nothing_to_wait_for),
     TBK_CASE("STR-004", "stream", 0, new_stream_does_not_wait_for_others),
+    TBK_CASE("STR-004", "stream", 0, new_stream_does_not_wait_for_one_that_is_gone),
     TBK_CASE("STR-005", "stream", 0, priorities_out_of_range_are_clamped),
     TBK_CASE("STR-006", "stream", 0, eight_streams_exist_at_a_time),
     TBK_CASE("STR-006", "stream", 0, eight_streams_exist_after_many_have_gone),
