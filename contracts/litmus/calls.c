@@ -126,21 +126,13 @@ tbk_status_t litmus_make_event(litmus_runner_t* r, int event) {
 }
 
 /* What was enqueued on a stream that goes is complete when this event is. */
-static tbk_status_t record_left(litmus_runner_t* r, int stream, tbk_event_t** out_left) {
-  tbk_status_t status = r->event->event_create(r->self, litmus_stream_device(r->program, stream), 0,
-                                               out_left, &litmus_here.error);
-  if (status != TBK_OK) return status;
-  return r->event->event_record(r->self, *out_left, r->streams[stream], &litmus_here.error);
-}
-
-/* Every second stream goes right behind its work, without an event: a record can make a library begin with it. */
 static tbk_status_t renew_stream(litmus_runner_t* r, int stream) {
   tbk_event_t** left = &r->left[litmus_here.call];
-  *left = NULL;
-  if (stream % 2 == 0) {
-    tbk_status_t status = record_left(r, stream, left);
-    if (status != TBK_OK) return status;
-  }
+  tbk_status_t status = r->event->event_create(r->self, litmus_stream_device(r->program, stream), 0,
+                                               left, &litmus_here.error);
+  if (status != TBK_OK) return status;
+  status = r->event->event_record(r->self, *left, r->streams[stream], &litmus_here.error);
+  if (status != TBK_OK) return status;
   r->stream->stream_destroy(r->self, r->streams[stream]);
   r->streams[stream] = NULL;
   return litmus_make_stream(r, stream);

@@ -27,7 +27,6 @@ static const char* const series[] = {
     "WarawbRb",       "RarawbWb",     "WarawbWbRb",
     "raWarawbRb",     "Warawbe-Rb",   "wbWaraRb",
     "WarawbtbucRc",   "WaraZawbRb",   "WararbwcRc",
-    "WaZaD-Rb",       "RaZaD-Wb",     "GaZaD-H-",
     "Waras-Rb",       "Waraq-Rb",     "raWaras-Rb",
     "WaSaRb",         "WaQaRb",       "WaD-Rb",
     "RaSaWb",         "RaD-Wb",       "Raras-Wb",

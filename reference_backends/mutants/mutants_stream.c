@@ -139,14 +139,17 @@ typedef struct kept_upload {
   tbk_memory_t memory;
   uint64_t offset, size_bytes;
   void* bytes;
+  tbk_event_t* event; /* recorded behind it; NULL: none is */
 } kept_upload_t;
 static kept_upload_t kept;
 
 static void run_kept(tbk_instance_t* self) {
-  if (kept.stream != NULL)
-    ignore(INNER(self, core)
-               ->upload(self, kept.device, kept.memory, kept.offset, kept.bytes, kept.size_bytes,
-                        kept.stream, NULL));
+  if (kept.stream == NULL) return;
+  ignore(INNER(self, core)
+             ->upload(self, kept.device, kept.memory, kept.offset, kept.bytes, kept.size_bytes,
+                      kept.stream, NULL));
+  if (kept.event != NULL)
+    ignore(INNER(self, event)->event_record(self, kept.event, kept.stream, NULL));
   kept.stream = NULL; /* the bytes are still being read */
 }
 UPLOAD(upload_kept_back) {
@@ -155,7 +158,7 @@ UPLOAD(upload_kept_back) {
   const tbk_status_t status =
       INNER(self, core)->upload(self, device, memory, offset, source, 0, stream, error);
   if (status != TBK_OK) return status;
-  kept = (kept_upload_t){stream, device, memory, offset, size_bytes, malloc(size_bytes)};
+  kept = (kept_upload_t){stream, device, memory, offset, size_bytes, malloc(size_bytes), NULL};
   if (kept.bytes == NULL) return TBK_OUT_OF_MEMORY;
   memcpy(kept.bytes, source, size_bytes);
   return TBK_OK;
@@ -182,18 +185,32 @@ RUNS_KEPT(launch_runs_kept, LAUNCH, LAUNCH_INNER)
 RUNS_KEPT(launch_plan_runs_kept, LAUNCH_PLAN, LAUNCH_PLAN_INNER)
 RUNS_KEPT(peer_copy_runs_kept, PEER_COPY, PEER_COPY_INNER)
 RUNS_KEPT(wait_runs_kept, EVENT_WAIT, EVENT_WAIT_INNER)
-RUNS_KEPT(record_runs_kept, EVENT_RECORD, EVENT_RECORD_INNER)
 RUNS_KEPT(synchronize_runs_kept, STREAM_SYNCHRONIZE, STREAM_SYNCHRONIZE_INNER)
 RUNS_KEPT(device_synchronize_runs_kept, DEVICE_SYNCHRONIZE, DEVICE_SYNCHRONIZE_INNER)
 RUNS_KEPT(query_runs_kept, STREAM_QUERY, STREAM_QUERY_INNER)
-#define ALL_RUN_KEPT                                                                        \
-  PATCH(core.copy, copy_runs_kept), PATCH(core.fill, fill_runs_kept),                       \
-      PATCH(launching.launch, launch_runs_kept),                                            \
-      PATCH(launching.launch_plan, launch_plan_runs_kept),                                  \
-      PATCH(peer.peer_copy, peer_copy_runs_kept), PATCH(core.download, download_runs_kept), \
-      PATCH(event.event_wait, wait_runs_kept), PATCH(event.event_record, record_runs_kept), \
-      PATCH(stream.stream_query, query_runs_kept),                                          \
-      PATCH(stream.stream_synchronize, synchronize_runs_kept),                              \
+RUNS_KEPT(event_query_runs_kept, EVENT_QUERY, EVENT_QUERY_INNER)
+RUNS_KEPT(event_synchronize_runs_kept, EVENT_SYNCHRONIZE, EVENT_SYNCHRONIZE_INNER)
+EVENT_DESTROY(event_destroy_runs_kept) {
+  run_kept(self);
+  EVENT_DESTROY_INNER;
+}
+EVENT_RECORD(record_behind_kept) {
+  if (stream == NULL || stream != kept.stream || kept.event != NULL) run_kept(self);
+  const tbk_status_t status = EVENT_RECORD_INNER;
+  if (status == TBK_OK && stream != NULL && stream == kept.stream) kept.event = event;
+  return status;
+}
+#define ALL_RUN_KEPT                                                                          \
+  PATCH(core.copy, copy_runs_kept), PATCH(core.fill, fill_runs_kept),                         \
+      PATCH(launching.launch, launch_runs_kept),                                              \
+      PATCH(launching.launch_plan, launch_plan_runs_kept),                                    \
+      PATCH(peer.peer_copy, peer_copy_runs_kept), PATCH(core.download, download_runs_kept),   \
+      PATCH(event.event_wait, wait_runs_kept), PATCH(event.event_record, record_behind_kept), \
+      PATCH(event.event_query, event_query_runs_kept),                                        \
+      PATCH(event.event_synchronize, event_synchronize_runs_kept),                            \
+      PATCH(event.event_destroy, event_destroy_runs_kept),                                    \
+      PATCH(stream.stream_query, query_runs_kept),                                            \
+      PATCH(stream.stream_synchronize, synchronize_runs_kept),                                \
       PATCH(stream.device_synchronize, device_synchronize_runs_kept)
 /* The second device forgets to finish what is left on a stream that goes. */
 CALLBACK(callback_noted) {

@@ -199,6 +199,7 @@ static void a_device_closed_in_use_can_be_opened_again(tbk_fixture_t* fx) {
 struct closing {
   tbk_fixture_t* fx;
   int32_t device;
+  tbk_gate_t gate;
   tbk_stream_t* gone; /* destroyed before the device is closed; may be NULL */
   tbk_status_t status;
   atomic_int ran;
@@ -207,7 +208,7 @@ struct closing {
 static void close_device(void* argument) {
   struct closing* closing = argument;
   tbk_fixture_t* fx = closing->fx;
-  if (closing->gone != NULL) fx->stream->stream_destroy(fx->self, closing->gone);
+  if (closing->gone != NULL) gate_stream_goes(fx, &closing->gate, closing->gone);
   closing->status = fx->core->device_close(fx->self, closing->device, &fx->error);
 }
 
@@ -217,13 +218,12 @@ static void set_ran(void* argument) {
 
 static void check_closing(tbk_fixture_t* fx, int32_t device, bool stream_goes) {
   static struct closing closing;
-  tbk_gate_t gate;
   tbk_stream_t* stream = NULL;
   REQUIRE_OK(fx->stream->stream_create(fx->self, device, 0, &stream, &fx->error));
   closing = (struct closing){.fx = fx, .device = device, .gone = stream_goes ? stream : NULL};
-  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_CALLBACK);
+  gate_close_over(fx, &closing.gate, stream, TBK_ENQUEUE_CALLBACK);
   CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, set_ran, &closing, &fx->error));
-  CHECK(gate_held(fx, &gate, close_device, &closing));
+  CHECK(gate_held(fx, &closing.gate, close_device, &closing));
   CHECK(atomic_load(&closing.ran) == 1);
   CHECK_STATUS(TBK_OK, closing.status);
   if (!stream_goes) fx->stream->stream_destroy(fx->self, stream);

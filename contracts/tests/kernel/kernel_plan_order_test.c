@@ -92,6 +92,25 @@ static void launch_each(tbk_fixture_t* fx, void* argument) {
     CHECK_OK(planned_launch(fx, planned[i], planned[i]->stream));
 }
 
+/* Makes one plan that of all; nothing says that two of equal arguments want workspaces of one size. */
+static void share_plan(tbk_fixture_t* fx, planned_t* const* planned, int count, tbk_plan_t** own) {
+  for (int i = 0; i < count; ++i) {
+    own[i] = planned[i]->plan;
+    planned[i]->plan = planned[0]->plan;
+    if (planned[i]->workspace_bytes >= planned[0]->workspace_bytes) continue;
+    planned[i]->workspace_bytes = planned[0]->workspace_bytes;
+    planned_workspace(fx, planned[i]);
+  }
+}
+
+static void destroy_each(tbk_fixture_t* fx, planned_t* const* planned, int count,
+                         tbk_plan_t* const* own) {
+  for (int i = 0; i < count; ++i) {
+    planned[i]->plan = own[i];
+    planned_destroy(fx, planned[i]);
+  }
+}
+
 /* Operands and a workspace for each launch, all of one plan, on one stream, the other, and the first again. */
 static void check_apart(tbk_fixture_t* fx, operator_id_t id, tbk_stream_t* const* streams) {
   planned_t* planned[LAUNCHES];
@@ -99,16 +118,13 @@ static void check_apart(tbk_fixture_t* fx, operator_id_t id, tbk_stream_t* const
   for (int i = 0; i < LAUNCHES; ++i) {
     planned[i] = order_make(fx, id, streams[i % 2]);
     fx_upload(fx, planned[i]->written->memory, planned[i]->first, planned[i]->written->block_bytes);
-    own[i] = planned[i]->plan;
-    planned[i]->plan = own[0];
   }
+  share_plan(fx, planned, LAUNCHES, own);
   behind_gate(fx, streams[0], launch_each, planned);
   fx_synchronize(fx, streams[1]);
-  for (int i = 0; i < LAUNCHES; ++i) {
+  for (int i = 0; i < LAUNCHES; ++i)
     OPERATION_CHECK(fx, &planned[i]->operation);
-    planned[i]->plan = own[i];
-    planned_destroy(fx, planned[i]);
-  }
+  destroy_each(fx, planned, LAUNCHES, own);
 }
 
 static void a_plan_runs_on_a_stream_while_it_is_pending_on_another(tbk_fixture_t* fx) {
@@ -161,17 +177,12 @@ static void check_together(tbk_fixture_t* fx, operator_id_t id) {
   atomic_int* waiting = (atomic_int*)(void*)fx_zeros(fx, sizeof *waiting);
   planned_t* planned[RUNNERS];
   tbk_plan_t* own[RUNNERS];
-  for (int i = 0; i < RUNNERS; ++i) {
+  for (int i = 0; i < RUNNERS; ++i)
     planned[i] = planned_make(fx, id);
-    own[i] = planned[i]->plan;
-    planned[i]->plan = own[0];
-  }
+  share_plan(fx, planned, RUNNERS, own);
   for (int i = 0; i < RUNS; ++i)
     run_together(fx, planned, waiting);
-  for (int i = 0; i < RUNNERS; ++i) {
-    planned[i]->plan = own[i];
-    planned_destroy(fx, planned[i]);
-  }
+  destroy_each(fx, planned, RUNNERS, own);
 }
 
 static void two_threads_run_one_plan_at_a_time(tbk_fixture_t* fx) {

@@ -163,18 +163,17 @@ static void destroying_gives_memory_back(tbk_fixture_t* fx) {
 }
 
 struct destroying {
-  const tbk_backend_t* backend;
+  tbk_fixture_t* fx;
+  tbk_gate_t gate;
   tbk_stream_t* gone; /* destroyed before the instance; may be NULL */
   atomic_int ran;
 };
 
-/* To destroy the stream may wait for its work, as the instance must. */
 static void destroy_instance(void* argument) {
   struct destroying* destroying = argument;
-  const tbk_backend_t* backend = destroying->backend;
-  if (destroying->gone != NULL)
-    backend->stream->stream_destroy(backend->instance, destroying->gone);
-  destroy(backend);
+  tbk_fixture_t* fx = destroying->fx;
+  if (destroying->gone != NULL) gate_stream_goes(fx, &destroying->gate, destroying->gone);
+  destroy(fx->backend);
 }
 
 static void set_ran(void* argument) {
@@ -183,13 +182,12 @@ static void set_ran(void* argument) {
 
 static void check_destroying(tbk_fixture_t* fx, int32_t device, bool stream_goes) {
   static struct destroying destroying;
-  tbk_gate_t gate;
   tbk_stream_t* stream = NULL;
   REQUIRE_OK(fx->stream->stream_create(fx->self, device, 0, &stream, &fx->error));
-  destroying = (struct destroying){fx->backend, stream_goes ? stream : NULL, 0};
-  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_CALLBACK);
+  destroying = (struct destroying){.fx = fx, .gone = stream_goes ? stream : NULL};
+  gate_close_over(fx, &destroying.gate, stream, TBK_ENQUEUE_CALLBACK);
   CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, set_ran, &destroying, &fx->error));
-  bool held = gate_held(fx, &gate, destroy_instance, &destroying);
+  bool held = gate_held(fx, &destroying.gate, destroy_instance, &destroying);
   fx_disown_instance(fx);
   CHECK(held);
   CHECK(atomic_load(&destroying.ran) == 1);
@@ -218,17 +216,16 @@ static void destroying_waits_for_destroyed_streams_of_the_second_device(tbk_fixt
 static void check_copies(tbk_fixture_t* fx, bool stream_goes) {
   enum { SIZE = 65536 };
   static struct destroying destroying;
-  tbk_gate_t gate;
   fx_open(fx);
   uint8_t* sent = fx_bytes(fx, SIZE);
   uint8_t* got = fx_zeros(fx, SIZE);
   tbk_memory_t memory = fx_alloc_with(fx, sent, SIZE);
   tbk_stream_t* stream = fx_stream(fx);
-  destroying = (struct destroying){fx->backend, stream_goes ? stream : NULL, 0};
+  destroying = (struct destroying){.fx = fx, .gone = stream_goes ? stream : NULL};
+  gate_close_over(fx, &destroying.gate, stream, TBK_ENQUEUE_DOWNLOAD);
   if (stream_goes) fx_disown_stream(fx, stream);
-  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_DOWNLOAD);
   CHECK_OK(fx->core->download(fx->self, 0, got, memory, 0, SIZE, stream, &fx->error));
-  bool held = gate_held(fx, &gate, destroy_instance, &destroying);
+  bool held = gate_held(fx, &destroying.gate, destroy_instance, &destroying);
   fx_disown_instance(fx);
   CHECK(held);
   CHECK_BYTES(sent, got, SIZE);

@@ -172,7 +172,8 @@ typedef struct newcomer {
 static void create_body(actor_t* actor) {
   newcomer_t* newcomer = actor->argument;
   tbk_fixture_t* fx = &actor->fx;
-  fx->stream->stream_destroy(fx->self, newcomer->gone); /* may wait for the work */
+  if (newcomer->gone != NULL)
+    fx->stream->stream_destroy(fx->self, newcomer->gone); /* may wait for the work */
   actor_step(actor);
   CHECK_OK(fx->stream->stream_create(fx->self, fx->device, 0, &newcomer->stream, &fx->error));
 }
@@ -192,8 +193,8 @@ static void check_newcomer(tbk_fixture_t* fx, bool other_goes) {
   newcomer_t* newcomer = (newcomer_t*)(void*)fx_zeros(fx, sizeof *newcomer);
   if (fx->gate == TBK_GATE_UNKNOWN) (void)gate_probe(fx);
   tbk_stream_t* held = fx_stream(fx);
-  if (other_goes) fx_disown_stream(fx, newcomer->gone = held);
   gate_close_over(fx, &gate, held, 0);
+  if (other_goes) fx_disown_stream(fx, newcomer->gone = held);
   bool closed = gate_is_closed(&gate);
   actor_start(fx, &newcomer->actor, create_body, newcomer);
   bool through = actor_settle(&newcomer->actor);

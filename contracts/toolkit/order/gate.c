@@ -207,6 +207,13 @@ bool gate_held(tbk_fixture_t* fx, tbk_gate_t* gate, void (*call)(void* argument)
   return !early;
 }
 
+void gate_stream_goes(tbk_fixture_t* fx, const tbk_gate_t* gate, tbk_stream_t* stream) {
+  const bool closed = gate_is_closed(gate);
+  fx->stream->stream_destroy(fx->self, stream);
+  if (closed && !gate_is_closed(gate))
+    fx_evidence(fx, TBK_TRIVIAL, "stream_destroy waits for the work of its stream");
+}
+
 bool gate_can_control(const tbk_fixture_t* fx) {
   return fx->gate == TBK_GATE_FULL;
 }

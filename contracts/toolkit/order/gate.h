@@ -50,6 +50,12 @@ void gate_open(tbk_fixture_t* fx, tbk_gate_t* gate);
  */
 bool gate_held(tbk_fixture_t* fx, tbk_gate_t* gate, void (*call)(void* argument), void* argument);
 
+/*
+ * Destroys a stream that the gate may hold, as a part of a call for gate_held. That may wait for its work; what is then
+ * asked of later calls holds trivially (TBK_TRIVIAL).
+ */
+void gate_stream_goes(tbk_fixture_t* fx, const tbk_gate_t* gate, tbk_stream_t* stream);
+
 /* Checks that a question is answered with NOT_READY, if the gate is still closed by then. */
 #define GATE_CHECK_PENDING(fx, gate, status) \
   gate_check_pending((fx), (gate), (status), TBK_HERE(#status))

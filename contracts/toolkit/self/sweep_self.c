@@ -74,9 +74,15 @@ static void first_ones_meet_together(void) {
   every_pair_is_there(cases, count);
 }
 
-/* What the other space has, too, is not due, and the rest is. */
+/* Nothing on the right. */
+static bool fits_left(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  (void)fx;
+  return sweep_get(one, &side) == 0;
+}
+
+/* What the other space has, too, is not due, and the rest is: colours, and all on the right. */
 static void what_is_covered_elsewhere_is_left_out(void) {
-  static const sweep_space_t other = {{&letter, &number, &side}, fits, NULL, 0};
+  static const sweep_space_t other = {{&letter, &number, &side}, fits_left, NULL, 0};
   static sweep_case_t cases[SWEEP_CASES];
   size_t count =
       sweep_generate(&nothing, &space, (sweep_choice_t){NULL, &other}, 1, cases, SWEEP_CASES);
@@ -86,6 +92,8 @@ static void what_is_covered_elsewhere_is_left_out(void) {
     for (size_t v = 0; v < colour.count; v++)
       for (size_t w = 0; w < space.dimensions[k]->count; w++)
         EXPECT(has_pair(cases, count, 3, v, k, w));
+  for (size_t v = 1; v < letter.count; v++)
+    EXPECT(has_pair(cases, count, 2, 1, 0, v));
 }
 
 /* On the left there is nothing to do, and else more for each number and colour. */

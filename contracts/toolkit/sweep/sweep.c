@@ -106,16 +106,21 @@ static int64_t cost(const generator_t* self, const sweep_case_t* one) {
   return digits;
 }
 
+static sweep_case_t draw_case(generator_t* self, const sweep_space_t* space, const fixed_t* fixed) {
+  sweep_case_t one = {.space = space};
+  for (size_t i = 0; i < dimension_count(space); i++)
+    one.chosen[i] = (fixed->dimensions >> i & 1) != 0
+                        ? fixed->chosen[i]
+                        : (uint8_t)draw(self, space->dimensions[i]->count);
+  return one;
+}
+
 /* The best of several cases that have the values; false where none of many tries may be combined. */
 static bool complete(generator_t* self, const fixed_t* fixed, sweep_case_t* out) {
   int64_t best = 0;
   size_t found = 0;
   for (size_t try = 0; try < (found > 0 ? COMPLETIONS : FIRST_TRIES); try++) {
-    sweep_case_t one = {.space = self->space};
-    for (size_t i = 0; i < self->dimensions; i++)
-      one.chosen[i] = (fixed->dimensions >> i & 1) != 0
-                          ? fixed->chosen[i]
-                          : (uint8_t)draw(self, self->space->dimensions[i]->count);
+    const sweep_case_t one = draw_case(self, self->space, fixed);
     if (!fits(self->fx, &one)) continue;
     int64_t gain = COST_OF_A_PAIR * (int64_t)new_pairs(self, &one) - cost(self, &one);
     if (gain > best || found == 0) *out = one, best = gain;
@@ -156,19 +161,37 @@ static void cover_together(generator_t* self, sweep_case_t* out_cases, size_t mo
   }
 }
 
-static bool has_dimension(const sweep_space_t* space, const sweep_dimension_t* dimension) {
+/* Where the space has a dimension; behind the last of all where it has not got it. */
+static size_t place_in(const sweep_space_t* space, const sweep_dimension_t* dimension) {
   for (size_t i = 0; i < dimension_count(space); i++)
-    if (space->dimensions[i] == dimension) return true;
+    if (space->dimensions[i] == dimension) return i;
+  return SWEEP_DIMENSIONS;
+}
+
+/* Tells whether the other space has a case with both values. */
+static bool has_pair(generator_t* self, const sweep_space_t* other, const size_t pair[4]) {
+  const size_t i = place_in(other, self->space->dimensions[pair[0]]);
+  const size_t k = place_in(other, self->space->dimensions[pair[2]]);
+  fixed_t fixed = {1u << i | 1u << k, {0}};
+  if (i == SWEEP_DIMENSIONS || k == SWEEP_DIMENSIONS) return false;
+  fixed.chosen[i] = (uint8_t)pair[1];
+  fixed.chosen[k] = (uint8_t)pair[3];
+  for (size_t try = 0; try < FIRST_TRIES; try++) {
+    const sweep_case_t one = draw_case(self, other, &fixed);
+    if (fits(self->fx, &one)) return true;
+  }
   return false;
 }
 
 static void leave_covered(generator_t* self, const sweep_space_t* other) {
   const sweep_dimension_t* const* all = self->space->dimensions;
+  const uint64_t random = self->random;
   for (size_t i = 1; i < self->dimensions; i++)
-    for (size_t k = 0; k < i; k++)
-      for (size_t v = 0; v < all[i]->count; v++)
-        if (has_dimension(other, all[i]) && has_dimension(other, all[k]))
-          memset(self->done[i][v][k], true, sizeof self->done[i][v][k]);
+    for (size_t v = 0; v < all[i]->count; v++)
+      for (size_t k = 0; k < i; k++)
+        for (size_t w = 0; w < all[k]->count; w++)
+          self->done[i][v][k][w] = has_pair(self, other, (const size_t[4]){i, v, k, w});
+  self->random = random;
 }
 
 size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep_choice_t choice,

@@ -81,7 +81,8 @@ void sweep_run(tbk_fixture_t* fx, const sweep_space_t* space);
 void sweep_run_light(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work);
 /*
  * The same for a space that shares dimensions with that of another test of the same function: pairs of two of those are
- * left to that test. For the quick tier; a row of the thorough one meets every pair.
+ * left to that test, where its space has them on the device. What that test needs besides, a dtype for one, is not
+ * looked at. For the quick tier; a row of the thorough one meets every pair.
  */
 void sweep_run_beside(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
                       const sweep_space_t* covered_by);

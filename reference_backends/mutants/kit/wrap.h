@@ -118,7 +118,7 @@ typedef struct mutant {
   int operation;
   bool narrow; /* only at the k-th call, in one size class, on the second device, after an error */
   const char* note;
-  patch_t patches[14];
+  patch_t patches[17];
   const char* kernel;            /* wrapped kernels: of this operator only; NULL: of all */
   const char* options;           /* more options for the cpu backend */
   void (*install)(wrap_t* wrap); /* after the patches */

@@ -48,7 +48,7 @@ WEIGHTS = {
     "of another": 2.5,
     "follows from its base": 2.0,
 }
-# Of a test that had less time because others hung: slow, maybe, and nothing wrong.
+# Of a test that did not come to its end in time, mostly because others hung.
 GIVEN_UP = 1.5
 Rank = tuple[float, ...]
 
@@ -73,8 +73,8 @@ def _answered(thing: str, evidence: Evidence) -> float:
 
 
 def _unsaid(test: Test) -> float:
-    """Returns 0 where a check says what is wrong, 1 where the test's process came to no end in what
-    its clause does not speak of, and more where it had less time than it needs."""
+    """Returns 0 where a check says what is wrong, NO_CHECK where the process came to no end in what
+    the clause speaks of, 1 elsewhere, and GIVEN_UP where the test had too little time."""
     if test.recorded == "fail":
         return 0.0
     if test.recorded == "not-reached":
