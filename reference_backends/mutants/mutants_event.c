@@ -83,8 +83,8 @@ EVENT_RECORD(record_on_idle_stream) {
     stream = side_stream(wrap, note_of_stream(wrap, stream)->device);
   return EVENT_RECORD_INNER;
 }
-/* Where marked work was enqueued since the last record: the point before it, not behind it. That of each record is
- * on a stream of its own, which nothing else holds up. */
+/* Records the point before marked work, not behind it, where some was enqueued since the last record. Each record has
+ * a stream of its own, which nothing else holds up. */
 EVENT_RECORD(record_before_marked_work) {
   wrap_t* wrap = wrap_of(self);
   const tbk_stream_ops_t* streams = wrap->inner->stream;

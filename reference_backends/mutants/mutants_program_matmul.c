@@ -144,7 +144,7 @@ LAUNCH(pieces_of_halves_are_rounded) {
                            error);                                                                \
   } while (0)
 
-/* As TF32 has them. */
+/* Returns a FLOAT32 with as many digits as TF32 has. */
 static uint64_t keep_11_digits(int32_t dtype, uint64_t bits) {
   return bits & ~UINT64_C(0x1fff);
 }

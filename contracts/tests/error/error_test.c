@@ -140,7 +140,7 @@ static void memory_comes_back_without_a_place_for_the_message(tbk_fixture_t* fx)
   }
 }
 
-/* Again and again: a call may say something at every other time. */
+/* Makes each call three times: it may say something at every other time. */
 static void success_leaves_error_alone(tbk_fixture_t* fx) {
   enum { TIMES = 3 };
   call_context_t context;

@@ -243,7 +243,7 @@ static uint64_t free_bytes_of(tbk_fixture_t* fx, int32_t device) {
   return free_bytes;
 }
 
-/* Right even where the answer goes by an earlier call. */
+/* Returns what is free, right even where the answer goes by an earlier call. */
 static uint64_t free_when_named(tbk_fixture_t* fx, int32_t device) {
   for (int i = 0; i < NAMING_CALLS; ++i)
     naming_calls[i](fx, device);

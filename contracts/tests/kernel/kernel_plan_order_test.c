@@ -111,7 +111,7 @@ static void destroy_each(tbk_fixture_t* fx, planned_t* const* planned, int count
   }
 }
 
-/* Operands and a workspace for each launch, all of one plan, on one stream, the other, and the first again. */
+/* Launches one plan on one stream, the other, and the first again, each time with other operands and workspace. */
 static void check_apart(tbk_fixture_t* fx, operator_id_t id, tbk_stream_t* const* streams) {
   planned_t* planned[LAUNCHES];
   tbk_plan_t* own[LAUNCHES];

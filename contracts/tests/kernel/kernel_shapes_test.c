@@ -160,7 +160,7 @@ static void any_strides_are_right_or_refused(tbk_fixture_t* fx) {
   operation_for_each(fx, check_odd_strides);
 }
 
-/* One input alone has a stride of 0, in one dimension. */
+/* Runs the operator with a stride of 0 in one dimension of one input. */
 static void run_broadcast_at(tbk_fixture_t* fx, const form_t* form, int input, int32_t dimension) {
   operation_t operation;
   size_t mark = room_mark(fx);

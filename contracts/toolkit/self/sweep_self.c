@@ -74,13 +74,13 @@ static void first_ones_meet_together(void) {
   every_pair_is_there(cases, count);
 }
 
-/* Nothing on the right. */
+/* Allows nothing on the right. */
 static bool fits_left(const tbk_fixture_t* fx, const sweep_case_t* one) {
   (void)fx;
   return sweep_get(one, &side) == 0;
 }
 
-/* What the other space has, too, is not due, and the rest is: colours, and all on the right. */
+/* Checks that what the other space has, too, is not due, and that the rest is: colours, and all on the right. */
 static void what_is_covered_elsewhere_is_left_out(void) {
   static const sweep_space_t other = {{&letter, &number, &side}, fits_left, NULL, 0};
   static sweep_case_t cases[SWEEP_CASES];

@@ -161,7 +161,7 @@ static void cover_together(generator_t* self, sweep_case_t* out_cases, size_t mo
   }
 }
 
-/* Where the space has a dimension; behind the last of all where it has not got it. */
+/* Returns the place of a dimension in the space; SWEEP_DIMENSIONS where the space has not got it. */
 static size_t place_in(const sweep_space_t* space, const sweep_dimension_t* dimension) {
   for (size_t i = 0; i < dimension_count(space); i++)
     if (space->dimensions[i] == dimension) return i;

@@ -60,8 +60,8 @@ void sweep_print(const sweep_case_t* one, char line[SWEEP_LINE]);
 typedef int64_t (*sweep_work_t)(const sweep_case_t* one);
 typedef struct sweep_choice {
   sweep_work_t work; /* cases have little of it; NULL: whichever */
-  const sweep_space_t*
-      covered_by; /* pairs of two dimensions that it has, too, are not due; NULL: all are */
+  /* Pairs of two dimensions that this space has, too, are not due; NULL: all are. */
+  const sweep_space_t* covered_by;
 } sweep_choice_t;
 /* Generates at most `most` cases; returns how many there are. */
 size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep_choice_t choice,

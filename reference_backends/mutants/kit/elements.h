@@ -16,7 +16,7 @@ tbk_status_t elements_launch(const tbk_tensor_t* operand, element_fn function, t
                              int32_t device, const tbk_kernel_t* kernel, const void* arguments,
                              tbk_stream_t* stream, tbk_error_t* error);
 
-/* As FLOAT32 has them, of a FLOAT64. */
+/* Returns a FLOAT64 with as many digits as FLOAT32 has. */
 uint64_t elements_keep_24_digits(int32_t dtype, uint64_t bits);
 
 #endif /* TBK_MUTANTS_ELEMENTS_H */
