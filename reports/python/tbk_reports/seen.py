@@ -20,6 +20,7 @@ CUT_SHORT = 0.7  # what a test counts that had too little time, which is no fail
 
 _WORD = re.compile(r"[A-Z_]{2,}")
 _ACCEPTS = re.compile(r"\bnot refused\b|\b(?:is|are) accepted\b(?! and|;)|^takes\b")
+_ACCEPTS_FIRST = re.compile(r"\b(?:is|are) accepted(?: and|;)")  # and says what comes of it
 _WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b|\bbecomes\b|\bfor ever\b")
 
 
@@ -34,6 +35,8 @@ def fits(test: Test) -> float:
     expected, seen = _words(test.expected), _words(test.seen.partition(":")[0])
     if _ACCEPTS.search(test.clause_text):  # a result that is wrong was no refusal
         return 1.0 if seen & set(REFUSALS) else -1.0
+    if _ACCEPTS_FIRST.search(test.clause_text) and is_refused(test):
+        return 1.0
     refusal = test.label in ("Requires", "Errors")
     if test.label == "On error" and test.seen.startswith("OK") and "NOT_READY" not in expected:
         return -1.0  # no error, and so nothing that it could have changed
