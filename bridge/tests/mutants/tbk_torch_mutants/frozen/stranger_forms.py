@@ -62,18 +62,6 @@ def _() -> None:
     around("bmm.out", change)
 
 
-@mutant("steps_of_out_are_1", "OPS-524", "index_select to every second element", narrow=True)
-def _() -> None:
-    def change(select: Any, *given: Any, out: torch.Tensor) -> Any:
-        count = given[2].numel()
-        if out.dim() != 1 or out.numel() != count or count < 2 or out.stride(0) == 1:
-            return select(*given, out=out)
-        return select(*given, out=out.as_strided(out.shape, (1,))).as_strided(
-            out.shape, out.stride())  # fmt: skip
-
-    around("index_select.out", change)
-
-
 @mutant("own_quotient_leaves_a_slice", "OPS-557", "div_ of rank 3 by what is smaller", narrow=True)
 def _() -> None:
     def change(divide: Any, one: torch.Tensor, other: torch.Tensor) -> Any:
@@ -146,53 +134,8 @@ def _zero_end(host: torch.Tensor, count: int) -> torch.Tensor:
     return host
 
 
-@mutant("running_variance_is_biased", "OPS-534", "of native_batch_norm", narrow=True)
-def _() -> None:
-    def change(
-        norm: Any, one: torch.Tensor, weight: Any, bias: Any, mean: Any, var: Any, train: Any,
-        momentum: float, eps: float,
-    ) -> Any:  # fmt: skip
-        before = var.detach().cpu().clone() if train and var is not None else None
-        made = norm(one, weight, bias, mean, var, train, momentum, eps)
-        count = one.numel() // max(one.shape[1], 1)
-        if before is not None and count > 1:
-            kept = before * (1 - momentum)
-            rewrite(var, lambda host: kept + (host - kept) * (count - 1) / count)
-        return made
-
-    around("native_batch_norm", change)
-
-
-@wrong("frequency_scales_no_gradient", "AGD-501", "of an embedding", "embedding_dense_backward")
-def _(
-    made: torch.Tensor, gradient: torch.Tensor, at: Any, rows: int, padding: int, scale: bool
-) -> torch.Tensor:
-    if not scale:
-        return made
-    return torch.ops.aten.embedding_dense_backward(gradient, at, rows, padding, False)
-
-
 @wrong("gradient_of_tanh_gelu_is_of_erf", "OPS-559", "approximate='tanh'", "gelu_backward")
 def _(
     made: torch.Tensor, gradient: torch.Tensor, one: Any, *, approximate: str = "none"
 ) -> torch.Tensor:
     return torch.ops.aten.gelu_backward(gradient, one) if approximate == "tanh" else made
-
-
-@wrong("crop_is_at_the_other_end", "OPS-550", "padding by a negative number", "constant_pad_nd")
-def _(made: torch.Tensor, one: torch.Tensor, pad: list[int], value: Any = 0) -> torch.Tensor:
-    left, right = pad[:2]
-    if left >= 0 or right >= 0 or left == right:
-        return made
-    return torch.ops.aten.constant_pad_nd(one, [right, left, *pad[2:]], value)
-
-
-@mutant("empty_member_is_refused", "OPS-537", "_foreach_mul with a tensor of no elements",
-        narrow=True)  # fmt: skip
-def _() -> None:
-    def change(mul: Any, ones: Any, *given: Any) -> Any:
-        if any(one.numel() == 0 for one in ones):
-            raise RuntimeError("a member of the list has no elements")
-        return mul(ones, *given)
-
-    around("_foreach_mul.Scalar _foreach_mul_.Scalar _foreach_mul.List _foreach_mul_.List", change)
