@@ -260,6 +260,19 @@ FREE(free_of_current_only) {
   return device == atomic_load(&current_device) ? FREE_INNER : TBK_OK;
 }
 
+/* Who waits for the device is woken for all, and so who waits for an event meanwhile is not put to sleep. */
+DEVICE_SYNCHRONIZE(device_wait_is_counted) {
+  wrap_t* wrap = wrap_of(self);
+  atomic_fetch_add(&wrap->calls, 1);
+  const tbk_status_t status = DEVICE_SYNCHRONIZE_INNER;
+  atomic_fetch_sub(&wrap->calls, 1);
+  return status;
+}
+EVENT_SYNCHRONIZE(event_wait_beside_device_wait) {
+  const bool beside = event != NULL && atomic_load(&wrap_of(self)->calls) > 0;
+  return beside ? TBK_OK : EVENT_SYNCHRONIZE_INNER;
+}
+
 #define THREADED(name, clause, narrow, note, ...) \
   { name, clause, MUTANT, THREAD, narrow, note, {__VA_ARGS__}, 0, 0, marks_home, 0 }
 
@@ -324,4 +337,8 @@ const mutant_t mutants_thread[] = {
              "no effect but on the device that allocated last",
              PATCH(core.memory_alloc, alloc_sets_current),
              PATCH(core.memory_free, free_of_current_only)),
+    THREADED("event_wait_beside_device_wait", "THR-001", NARROW,
+             "returns at once while another thread waits for the device",
+             PATCH(stream.device_synchronize, device_wait_is_counted),
+             PATCH(event.event_synchronize, event_wait_beside_device_wait)),
     {0}};
