@@ -176,23 +176,50 @@ static bool hole_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   return size > 0 && fx->properties.memory_bytes / size < MOST_PIECES;
 }
 
-#define HOLE(name, ...)                                                         \
-  static void name(tbk_fixture_t* fx) {                                         \
-    static const sweep_space_t space = {{__VA_ARGS__}, hole_fits, run_hole, 2}; \
-    sweep_run(fx, &space);                                                      \
-  }                                                                             \
-  _Static_assert(1, "")
+static void memory_between_what_stays_can_be_had_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&shape_axis, &pieces_axis, &memory_axis}, hole_fits, run_hole, 2};
+  sweep_run(fx, &space);
+}
 
-HOLE(memory_between_what_stays_can_be_had_again, &shape_axis, &pieces_axis, &memory_axis);
-HOLE(memory_of_a_stream_between_what_stays_can_be_had_again, &shape_axis, &pieces_axis,
-     &stream_axis);
-HOLE(pinned_memory_between_what_stays_can_be_had_again, &shape_axis, &blocks_axis, &pinned_axis);
-HOLE(memory_in_every_place_can_be_had_again, &shape_axis, &all_pieces_axis, &way_axis, &rounds_axis,
-     &sweep_device, &memory_axis);
-HOLE(memory_of_a_stream_in_every_place_can_be_had_again, &shape_axis, &all_pieces_axis, &way_axis,
-     &rounds_axis, &sweep_device, &stream_axis);
-HOLE(pinned_memory_in_every_place_can_be_had_again, &shape_axis, &all_blocks_axis, &way_axis,
-     &rounds_axis, &sweep_device, &pinned_axis);
+static void memory_of_a_stream_between_what_stays_can_be_had_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&shape_axis, &pieces_axis, &stream_axis}, hole_fits, run_hole, 2};
+  sweep_run(fx, &space);
+}
+
+static void pinned_memory_between_what_stays_can_be_had_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&shape_axis, &blocks_axis, &pinned_axis}, hole_fits, run_hole, 2};
+  sweep_run(fx, &space);
+}
+
+static void memory_in_every_place_can_be_had_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&shape_axis, &all_pieces_axis, &way_axis, &rounds_axis, &sweep_device, &memory_axis},
+      hole_fits,
+      run_hole,
+      2};
+  sweep_run(fx, &space);
+}
+
+static void memory_of_a_stream_in_every_place_can_be_had_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&shape_axis, &all_pieces_axis, &way_axis, &rounds_axis, &sweep_device, &stream_axis},
+      hole_fits,
+      run_hole,
+      2};
+  sweep_run(fx, &space);
+}
+
+static void pinned_memory_in_every_place_can_be_had_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&shape_axis, &all_blocks_axis, &way_axis, &rounds_axis, &sweep_device, &pinned_axis},
+      hole_fits,
+      run_hole,
+      2};
+  sweep_run(fx, &space);
+}
 
 static const tbk_case_t cases[] = {
     TBK_CASE("MEM-012", "memory_bytes", TBK_CASE_ALONE, memory_between_what_stays_can_be_had_again),

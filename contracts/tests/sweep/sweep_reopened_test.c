@@ -160,22 +160,47 @@ static void run_reopened(tbk_fixture_t* fx, sweep_case_t* one) {
   act_and_check(fx, one, sides);
 }
 
-#define REOPENED(name, ...)                                                             \
-  static void name(tbk_fixture_t* fx) {                                                 \
-    static const sweep_space_t space = {{__VA_ARGS__}, reopened_fits, run_reopened, 2}; \
-    sweep_run(fx, &space);                                                              \
-  }                                                                                     \
-  _Static_assert(1, "")
+static void peer_copies_arrive_once_a_device_is_open_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&one_axis, &peer_axis}, reopened_fits, run_reopened, 2};
+  sweep_run(fx, &space);
+}
 
-REOPENED(peer_copies_arrive_once_a_device_is_open_again, &one_axis, &peer_axis);
-REOPENED(devices_wait_for_each_other_once_one_is_open_again, &one_axis, &wait_axis);
-REOPENED(pinned_memory_serves_both_devices_once_one_is_open_again, &one_axis, &pinned_axis);
-REOPENED(peer_copies_arrive_however_a_device_was_open_before, &closed_axis, &way_axis, &kept_axis,
-         &used_axis, &times_axis, &on_axis, &peer_axis);
-REOPENED(devices_wait_for_each_other_however_one_was_open_before, &closed_axis, &way_axis,
-         &kept_axis, &used_axis, &times_axis, &wait_axis);
-REOPENED(pinned_memory_serves_both_however_a_device_was_open_before, &closed_axis, &way_axis,
-         &kept_axis, &used_axis, &times_axis, &on_axis, &pinned_axis);
+static void devices_wait_for_each_other_once_one_is_open_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&one_axis, &wait_axis}, reopened_fits, run_reopened, 2};
+  sweep_run(fx, &space);
+}
+
+static void pinned_memory_serves_both_devices_once_one_is_open_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&one_axis, &pinned_axis}, reopened_fits, run_reopened, 2};
+  sweep_run(fx, &space);
+}
+
+static void peer_copies_arrive_however_a_device_was_open_before(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&closed_axis, &way_axis, &kept_axis, &used_axis, &times_axis, &on_axis, &peer_axis},
+      reopened_fits,
+      run_reopened,
+      2};
+  sweep_run(fx, &space);
+}
+
+static void devices_wait_for_each_other_however_one_was_open_before(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&closed_axis, &way_axis, &kept_axis, &used_axis, &times_axis, &wait_axis},
+      reopened_fits,
+      run_reopened,
+      2};
+  sweep_run(fx, &space);
+}
+
+static void pinned_memory_serves_both_however_a_device_was_open_before(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&closed_axis, &way_axis, &kept_axis, &used_axis, &times_axis, &on_axis, &pinned_axis},
+      reopened_fits,
+      run_reopened,
+      2};
+  sweep_run(fx, &space);
+}
 
 static const tbk_case_t cases[] = {
     TBK_CASE("PER-006", "peer two_devices", 0, peer_copies_arrive_once_a_device_is_open_again),
