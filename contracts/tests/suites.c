@@ -39,6 +39,7 @@
   X(thread)                   \
   X(thread_relay)             \
   X(thread_stream)            \
+  X(thread_wait)              \
   X(fork)                     \
   X(teardown)                 \
   X(teardown_closed)          \
@@ -52,6 +53,7 @@
   X(sweep_queue)              \
   X(sweep_lost)               \
   X(sweep_memory)             \
+  X(sweep_hole)               \
   X(sweep_freed)              \
   X(sweep_held_free)          \
   X(sweep_account)            \
@@ -64,6 +66,8 @@
   X(sweep_time)               \
   X(sweep_random)             \
   X(sweep_peer)               \
+  X(sweep_meeting)            \
+  X(sweep_reopened)           \
   X(sweep_call)               \
   X(sweep_refusal)            \
   X(sweep_state)              \

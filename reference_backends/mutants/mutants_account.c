@@ -229,6 +229,70 @@ static tbk_status_t long_option_is_dropped(const tbk_host_t* host,
   return wrap_create(wrap_active_row(), &copy, out_backend, error);
 }
 
+/* In the order in which they were allocated. One between two that live is kept until either of them goes. */
+enum { MOST_PLACES = 4096 };
+static struct {
+  const tbk_instance_t* self;
+  int32_t device;
+  tbk_memory_t memory;
+  bool is_free;
+} places[MOST_PLACES];
+static int place_count;
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void place_remove(int at) {
+  memmove(&places[at], &places[at + 1], (size_t)(place_count - at - 1) * sizeof *places);
+  place_count--;
+}
+/* Returns the next place of the same device, this way or that; -1 where there is none. */
+static int place_beside(int at, int step) {
+  int i = at + step;
+  while (i >= 0 && i < place_count &&
+         (places[i].self != places[at].self || places[i].device != places[at].device))
+    i += step;
+  return i >= 0 && i < place_count ? i : -1;
+}
+static bool place_is_between(int at) {
+  const int before = place_beside(at, -1), after = place_beside(at, 1);
+  return before >= 0 && after >= 0 && !places[before].is_free && !places[after].is_free;
+}
+
+ALLOC(alloc_has_place) {
+  pthread_mutex_lock(&places_lock);
+  const tbk_status_t status = ALLOC_INNER;
+  if (status == TBK_OK && *out_memory != 0 && place_count < MOST_PLACES) {
+    places[place_count].self = self;
+    places[place_count].device = device;
+    places[place_count].is_free = false;
+    places[place_count++].memory = *out_memory;
+  }
+  pthread_mutex_unlock(&places_lock);
+  return status;
+}
+FREE(free_between_stays) {
+  pthread_mutex_lock(&places_lock);
+  int at = place_count;
+  while (at-- > 0)
+    if (places[at].self == self && places[at].device == device && places[at].memory == memory)
+      break;
+  if (at >= 0) places[at].is_free = true;
+  for (int i = place_count; at >= 0 && i-- > 0;) {
+    if (!places[i].is_free || places[i].self != self || place_is_between(i)) continue;
+    ignore(INNER(self, core)->memory_free(self, places[i].device, places[i].memory, NULL));
+    place_remove(i);
+  }
+  pthread_mutex_unlock(&places_lock);
+  return at >= 0 ? TBK_OK : FREE_INNER;
+}
+OPEN(open_has_no_places) {
+  const tbk_status_t status = OPEN_INNER;
+  pthread_mutex_lock(&places_lock);
+  for (int i = place_count; status == TBK_OK && i-- > 0;)
+    if (places[i].self == self && places[i].device == device) place_remove(i);
+  pthread_mutex_unlock(&places_lock);
+  return status;
+}
+
 extern const mutant_t mutants_account[];
 const mutant_t mutants_account[] = {
     ROW_OF(free_after_refusal_leaks, "MEM-012", STATE, "40 times, once memory was exhausted",
@@ -279,6 +343,9 @@ const mutant_t mutants_account[] = {
                   "another priority while there are two instances", count_instance,
                   PATCH(core.destroy, destroy_uncounts),
                   PATCH(core.device_properties, properties_know_other_instances)),
+    ROW_OF(free_between_two_stays, "MEM-012", STATE, "until one of its neighbours is given back",
+           PATCH(core.memory_alloc, alloc_has_place), PATCH(core.memory_free, free_between_stays),
+           PATCH(core.device_open, open_has_no_places)),
     {"long_option_is_dropped",
      "LIB-004",
      MUTANT,

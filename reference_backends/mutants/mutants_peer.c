@@ -110,6 +110,26 @@ PEER_COPY(peer_copy_on_destination_stream) {
   return PEER_COPY_INNER;
 }
 
+/* The engine of a device that receives two transfers at once drops the one of the other device. */
+UPLOAD(upload_is_latest) {
+  wrap_t* wrap = wrap_of(self);
+  const tbk_status_t status = UPLOAD_INNER;
+  if (status == TBK_OK && stream != NULL && size_bytes > 0) {
+    atomic_store(&wrap->value, (uint64_t)device);
+    atomic_store(&wrap->kept, (uintptr_t)stream);
+  }
+  return status;
+}
+PEER_COPY(peer_copy_beside_upload_is_lost) {
+  wrap_t* wrap = wrap_of(self);
+  tbk_stream_t* other = (tbk_stream_t*)atomic_load(&wrap->kept);
+  if (other != NULL && other != stream && destination_device != source_device &&
+      atomic_load(&wrap->value) == (uint64_t)destination_device &&
+      INNER(self, stream)->stream_query(self, other, NULL) == TBK_NOT_READY)
+    size_bytes = 0;
+  return PEER_COPY_INNER;
+}
+
 #define PEER(function, clause, operation, narrow, member, note, options, install) \
   {                                                                               \
 #function, clause, MUTANT, operation, narrow, note,                           \
@@ -156,4 +176,16 @@ const mutant_t mutants_peer[] = {
         "OK for size 0"),
     PEER(peer_copy_on_destination_stream, "PER-007", RETURN, NARROW, peer_copy,
          "OK, no effect, on a stream of the destination's device", NULL, notes_install),
+    {"peer_copy_beside_upload_is_lost",
+     "PER-006",
+     MUTANT,
+     STATE,
+     NARROW,
+     "while the destination's device has an upload pending",
+     {PATCH(core.upload, upload_is_latest), PATCH(peer.peer_copy, peer_copy_beside_upload_is_lost),
+      PATCH(stream.stream_destroy, notes_destroy_unkept)},
+     0,
+     0,
+     0,
+     0},
     {0}};

@@ -5,6 +5,7 @@
  * mutants_teardown.c: the end of an instance.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "calls.h"
 
@@ -89,6 +90,45 @@ CLOSE(close_noted) {
   return status;
 }
 
+/* A stream is a place among those of its device, which begin anew when it is opened again: of what is from before, the
+ * newest one is ended. `opened` counts the closes; `kept` is the newest stream, `value` the one that was ended. */
+CLOSE(close_counted) {
+  const tbk_status_t status = CLOSE_INNER;
+  if (status == TBK_OK && device < WRAP_DEVICES) wrap_of(self)->opened[device]++;
+  return status;
+}
+STREAM_CREATE(stream_has_place) {
+  wrap_t* wrap = wrap_of(self);
+  const tbk_status_t status = STREAM_CREATE_INNER;
+  if (status != TBK_OK || device >= WRAP_DEVICES) return status;
+  stream_note_t* note = note_of_stream(wrap, *out_stream);
+  note->device = device;
+  note->count = 1 + (uint64_t)wrap->opened[device];
+  atomic_store(&wrap->kept, (uintptr_t)*out_stream);
+  return status;
+}
+STREAM_DESTROY(end_is_by_place) {
+  wrap_t* wrap = wrap_of(self);
+  if (stream == NULL) return;
+  stream_note_t* note = note_of_stream(wrap, stream);
+  uintptr_t newest = (uintptr_t)stream;
+  uint64_t ended = (uintptr_t)stream;
+  atomic_compare_exchange_strong(&wrap->kept, &newest, 0);
+  atomic_compare_exchange_strong(&wrap->value, &ended, 0);
+  const int32_t device = note->device;
+  const uint64_t now = 1 + (uint64_t)wrap->opened[device % WRAP_DEVICES];
+  tbk_stream_t* other = (tbk_stream_t*)atomic_load(&wrap->kept);
+  if (note->count != 0 && note->count != now && other != NULL &&
+      note_of_stream(wrap, other)->device == device && note_of_stream(wrap, other)->count == now)
+    atomic_store(&wrap->value, (uintptr_t)other);
+  memset(note, 0, sizeof *note);
+  STREAM_DESTROY_INNER;
+}
+UPLOAD(upload_on_ended_is_lost) {
+  if (stream != NULL && atomic_load(&wrap_of(self)->value) == (uintptr_t)stream) return TBK_OK;
+  return UPLOAD_INNER;
+}
+
 extern const mutant_t mutants_teardown[];
 const mutant_t mutants_teardown[] = {
     {"destroy_closes_nothing",
@@ -156,6 +196,18 @@ const mutant_t mutants_teardown[] = {
      "the same, only where there were callbacks",
      {PATCH(core.destroy, destroy_with_callbacks_returns_early),
       PATCH(callback.callback_enqueue, callback_counted)},
+     0,
+     0,
+     0,
+     0},
+    {"stale_stream_ends_the_newest",
+     "TDN-006",
+     MUTANT,
+     LIFETIME,
+     NARROW,
+     "uploads are lost on it once a stream from before the device was closed is destroyed",
+     {PATCH(core.device_close, close_counted), PATCH(stream.stream_create, stream_has_place),
+      PATCH(stream.stream_destroy, end_is_by_place), PATCH(core.upload, upload_on_ended_is_lost)},
      0,
      0,
      0,

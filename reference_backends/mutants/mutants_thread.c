@@ -260,6 +260,22 @@ FREE(free_of_current_only) {
   return device == atomic_load(&current_device) ? FREE_INNER : TBK_OK;
 }
 
+/* Whoever waits for a stream is woken for all, and so one who waits for an event of it meanwhile is not put to sleep. */
+STREAM_SYNCHRONIZE(stream_wait_is_known) {
+  wrap_t* wrap = wrap_of(self);
+  atomic_store(&wrap->kept, (uintptr_t)stream);
+  const tbk_status_t status = STREAM_SYNCHRONIZE_INNER;
+  atomic_store(&wrap->kept, 0);
+  return status;
+}
+EVENT_SYNCHRONIZE(event_wait_beside_stream_wait) {
+  wrap_t* wrap = wrap_of(self);
+  const uintptr_t waited_for = atomic_load(&wrap->kept);
+  const bool beside = event != NULL && waited_for != 0 &&
+                      waited_for == (uintptr_t)note_of_event(wrap, event)->recorded_on;
+  return beside ? TBK_OK : EVENT_SYNCHRONIZE_INNER;
+}
+
 #define THREADED(name, clause, narrow, note, ...) \
   { name, clause, MUTANT, THREAD, narrow, note, {__VA_ARGS__}, 0, 0, marks_home, 0 }
 
@@ -324,4 +340,16 @@ const mutant_t mutants_thread[] = {
              "no effect but on the device that allocated last",
              PATCH(core.memory_alloc, alloc_sets_current),
              PATCH(core.memory_free, free_of_current_only)),
+    {"event_wait_beside_stream_wait",
+     "THR-001",
+     MUTANT,
+     THREAD,
+     NARROW,
+     "returns at once while another thread waits for the stream it was recorded on",
+     {PATCH(stream.stream_synchronize, stream_wait_is_known),
+      PATCH(event.event_synchronize, event_wait_beside_stream_wait)},
+     0,
+     0,
+     notes_install,
+     0},
     {0}};

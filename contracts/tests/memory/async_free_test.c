@@ -9,51 +9,62 @@
 #include "async_steps.h"
 #include "behind.h"
 #include "gate.h"
+#include "hoard.h"
 #include "range.h"
 
 #include <string.h>
 
-enum { HELD = 4, OTHERS = 8 };
+/* At most more than a small table of pending frees has place for. */
+enum { HELD = 4, HELD_MOST = 12, OTHERS = 8 };
 
 typedef struct reuse {
   tbk_stream_t* first;
   tbk_stream_t* second;
   tbk_stream_t* held; /* what the first one waits for, where it is destroyed */
   tbk_event_t* event;
-  tbk_memory_t memory[HELD]; /* freed on the first stream while its work is held */
-  tbk_memory_t result[HELD];
+  tbk_memory_t memory[HELD_MOST]; /* freed on the first stream while its work is held */
+  tbk_memory_t results;           /* one behind the other */
   tbk_memory_t others[OTHERS];
+  int held_count;
   uint64_t size;
-  uint8_t* expected[HELD];
+  uint8_t* expected[HELD_MOST];
   uint8_t* garbage;
 } reuse_t;
 
-static void reuse_make(tbk_fixture_t* fx, reuse_t* it, uint64_t size_bytes) {
-  *it =
-      (reuse_t){.first = fx_stream(fx), .second = fx_stream(fx), .size = fx_round(fx, size_bytes)};
+static void reuse_make_many(tbk_fixture_t* fx, reuse_t* it, uint64_t size_bytes, int count) {
+  *it = (reuse_t){.first = fx_stream(fx),
+                  .second = fx_stream(fx),
+                  .held_count = count,
+                  .size = fx_round(fx, size_bytes)};
   it->garbage = fx_bytes(fx, it->size);
-  for (int i = 0; i < HELD; ++i) {
+  it->results = fx_alloc(fx, (uint64_t)count * it->size);
+  for (int i = 0; i < count; ++i) {
     it->expected[i] = fx_bytes(fx, it->size);
-    it->result[i] = fx_alloc(fx, it->size);
     it->memory[i] = async_take(fx, it->first, it->size);
     async_put(fx, it->first, it->memory[i], it->expected[i], it->size);
   }
   fx_synchronize(fx, it->first);
 }
 
+static void reuse_make(tbk_fixture_t* fx, reuse_t* it, uint64_t size_bytes) {
+  reuse_make_many(fx, it, size_bytes, HELD);
+}
+
 /* Copies that are held, each with the memory it reads freed right behind it. */
 static void copy_and_free(tbk_fixture_t* fx, void* argument) {
   reuse_t* it = argument;
-  for (int i = 0; i < HELD; ++i) {
-    CHECK_OK(fx->core->copy(fx->self, fx->device, it->result[i], 0, it->memory[i], 0, it->size,
-                            it->first, &fx->error));
+  for (int i = 0; i < it->held_count; ++i) {
+    CHECK_OK(fx->core->copy(fx->self, fx->device, it->results, (uint64_t)i * it->size,
+                            it->memory[i], 0, it->size, it->first, &fx->error));
     async_give(fx, it->first, it->memory[i]);
   }
 }
 
 static void reuse_check(tbk_fixture_t* fx, const reuse_t* it) {
-  for (int i = 0; i < HELD; ++i)
-    FX_CHECK_MEMORY(fx, it->expected[i], it->result[i], it->size);
+  uint8_t* expected = fx_zeros(fx, (uint64_t)it->held_count * it->size);
+  for (int i = 0; i < it->held_count; ++i)
+    memcpy(expected + (uint64_t)i * it->size, it->expected[i], it->size);
+  FX_CHECK_MEMORY(fx, expected, it->results, (uint64_t)it->held_count * it->size);
 }
 
 /* Others ask for as much on their own stream, and write. */
@@ -72,8 +83,8 @@ static void take_elsewhere(tbk_fixture_t* fx, void* argument) {
 static bool write_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other) {
   reuse_t* it = argument;
   uint8_t* seen = fx_zeros(fx, it->size);
-  async_put(fx, other, it->result[0], it->garbage, it->size);
-  async_get(fx, other, seen, it->result[0], it->size);
+  async_put(fx, other, it->results, it->garbage, it->size);
+  async_get(fx, other, seen, it->results, it->size);
   behind_settle(fx, other);
   return memcmp(seen, it->garbage, it->size) == 0;
 }
@@ -99,6 +110,32 @@ static void freed_memory_stays_until_its_work_is_complete(tbk_fixture_t* fx) {
 static void freed_memory_of_the_second_device_stays_until_its_work_is_complete(tbk_fixture_t* fx) {
   fx_use_device(fx, fx_second_device(fx));
   check_pending_free(fx, 65537, true);
+}
+
+/* Whoever asks has nothing else to be given; to be refused, or to wait for the work, is right, too. */
+static void take_what_there_is(tbk_fixture_t* fx, void* argument) {
+  reuse_t* it = argument;
+  bool refused = false;
+  for (int i = 0; i < OTHERS; ++i) {
+    if (!piece_take(fx, it->second, it->size, &it->others[i], &refused)) break;
+    async_put(fx, it->second, it->others[i], it->garbage, it->size);
+  }
+  if (gate_can_control(fx))
+    CHECK_OK(fx->stream->stream_synchronize(fx->self, it->second, &fx->error));
+}
+
+static void freed_memory_of_a_full_device_stays_until_its_work_is_complete(tbk_fixture_t* fx) {
+  reuse_t it;
+  hoard_t* hoard = (hoard_t*)(void*)fx_zeros(fx, sizeof *hoard);
+  reuse_make_many(fx, &it, 65536, HELD_MOST);
+  hoard_take(fx, hoard, NULL, it.size);
+  behind_gate_twice(fx, it.first, copy_and_free, take_what_there_is, &it);
+  fx_synchronize(fx, it.second);
+  hoard_give(fx, hoard, NULL);
+  reuse_check(fx, &it);
+  for (int i = 0; i < OTHERS; ++i)
+    async_give(fx, it.second, it.others[i]);
+  fx_synchronize(fx, it.second);
 }
 
 /* The same, but the one who asks is memory_alloc. */
@@ -214,6 +251,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("SOM-005", "async_memory", 0, freed_memory_stays_until_its_work_is_complete),
     TBK_CASE("SOM-005", "async_memory two_devices", 0,
              freed_memory_of_the_second_device_stays_until_its_work_is_complete),
+    TBK_CASE("SOM-005", "async_memory", TBK_CASE_ALONE,
+             freed_memory_of_a_full_device_stays_until_its_work_is_complete),
     TBK_CASE("SOM-005", "async_memory", 0, freed_memory_is_not_given_to_memory_alloc_too_early),
     TBK_CASE("SOM-005", "async_memory event", 0,
              freed_memory_of_a_destroyed_stream_stays_until_its_work_is_complete),

@@ -173,6 +173,22 @@ static void more_than_a_device_has_is_out_of_memory(tbk_fixture_t* fx) {
   fx_synchronize(fx, stream);
 }
 
+/* Refused at the call, however much is still to come before it. */
+static void take_too_much(tbk_fixture_t* fx, void* argument) {
+  tbk_stream_t* stream = argument;
+  for (size_t i = 0; i < sizeof absurd_sizes / sizeof *absurd_sizes; ++i) {
+    tbk_memory_t memory = sentinel;
+    CHECK_STATUS(TBK_OUT_OF_MEMORY, fx->async_memory->async_alloc(fx->self, stream, absurd_sizes[i],
+                                                                  &memory, &fx->error));
+    CHECK_KEPT("async_alloc", memory == sentinel);
+  }
+}
+
+static void more_than_a_device_has_is_out_of_memory_behind_work(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = fx_stream(fx);
+  behind_gate(fx, stream, take_too_much, stream);
+}
+
 static void a_failed_async_alloc_leaves_the_result_alone(tbk_fixture_t* fx) {
   tbk_stream_t* stream = fx_stream(fx);
   for (size_t i = 0; i < sizeof absurd_sizes / sizeof *absurd_sizes; ++i) {
@@ -255,6 +271,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("SOM-002", "async_memory", 0, no_bytes_of_a_stream_can_be_had_and_freed),
     TBK_CASE("SOM-002", "async_memory", 0, memory_of_a_stream_and_other_memory_share_no_byte),
     TBK_CASE("MEM-009", "async_memory", 0, more_than_a_device_has_is_out_of_memory),
+    TBK_CASE("MEM-009", "async_memory callback", 0,
+             more_than_a_device_has_is_out_of_memory_behind_work),
     TBK_CASE("ERR-001", "async_memory", 0, a_failed_async_alloc_leaves_the_result_alone),
     TBK_CASE("SOM-003", "async_memory event", 0, another_stream_uses_the_memory_once_it_is_ordered),
     TBK_CASE("SOM-003", "async_memory event", 0, another_stream_uses_the_memory_behind_a_gate),

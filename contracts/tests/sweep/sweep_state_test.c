@@ -14,6 +14,7 @@
 #include "hoard.h"
 #include "range.h"
 #include "resources.h"
+#include "stale.h"
 
 SWEEP_DIMENSION(times_axis, "times", {"1", 1}, {"2", 2}, {"5", 5});
 SWEEP_DIMENSION(once_axis, "times", {"1", 1});
@@ -40,53 +41,6 @@ static void after(scene_t* scene, effects_t* on) {
 /* --------------------------------------------------------------------- closed and opened again -- */
 
 SWEEP_DIMENSION(used_axis, "used_before", {"no", 0}, {"yes", 1});
-
-/* What came from the device before it was closed; giving it back does nothing, then and later. */
-typedef struct stale {
-  tbk_memory_t memory, async;
-  tbk_stream_t *stream, *other;
-  tbk_event_t* event;
-  tbk_plan_t* plan;
-  void (*plan_destroy)(tbk_instance_t* self, tbk_plan_t* plan);
-  void* pinned;
-} stale_t;
-
-static void make_stale_plan(tbk_fixture_t* fx, stale_t* it) {
-  for (int id = 0; fx->kernel != NULL && id < OPERATORS && it->plan == NULL; id++) {
-    operation_t operation;
-    uint64_t workspace = 0;
-    const tbk_kernel_t* kernel = operation_find(fx, (operator_id_t)id);
-    if (!operation_has_plans(kernel)) continue;
-    operation_make_plain(fx, &operation, (operator_id_t)id);
-    if (kernel->prepare(fx->self, fx->device, kernel, &operation.wire->arguments, &it->plan,
-                        &workspace, &fx->error) != TBK_OK)
-      it->plan = NULL;
-    it->plan_destroy = kernel->plan_destroy; /* the kernel goes with the open device */
-  }
-}
-
-static void make_stale(tbk_fixture_t* fx, stale_t* it) {
-  const uint64_t bytes = fx_round(fx, 4096);
-  REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, bytes, &it->memory, &fx->error));
-  if (fx->stream != NULL) {
-    REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, 0, &it->stream, &fx->error));
-    REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, 0, &it->other, &fx->error));
-  }
-  if (fx->event != NULL)
-    REQUIRE_OK(fx->event->event_create(fx->self, fx->device, 0, &it->event, &fx->error));
-  if (fx->pinned != NULL)
-    REQUIRE_OK(fx->pinned->pinned_alloc(fx->self, fx->device, bytes, &it->pinned, &fx->error));
-  make_stale_plan(fx, it);
-}
-
-static void give_stale_back(tbk_fixture_t* fx, stale_t* it) {
-  CHECK_OK(fx->core->memory_free(fx->self, fx->device, it->memory, &fx->error));
-  if (it->stream != NULL) fx->stream->stream_destroy(fx->self, it->stream);
-  if (it->other != NULL) fx->stream->stream_destroy(fx->self, it->other);
-  if (it->event != NULL) fx->event->event_destroy(fx->self, it->event);
-  if (it->pinned != NULL) fx->pinned->pinned_free(fx->self, it->pinned);
-  if (it->plan != NULL) it->plan_destroy(fx->self, it->plan);
-}
 
 static void use_all(tbk_fixture_t* fx) {
   effects_t* on = effects_make(fx);
@@ -130,22 +84,32 @@ static void every_function_works_on_a_device_that_is_open_again(tbk_fixture_t* f
   sweep_run(fx, &space);
 }
 
-SWEEP_DIMENSION(when_axis, "given_back", {"closed", 0}, {"opened_again", 1});
+enum { WHEN_CLOSED, WHEN_OPEN, BESIDE_NEW };
+SWEEP_DIMENSION(when_axis, "given_back", {"closed", WHEN_CLOSED}, {"opened_again", WHEN_OPEN},
+                {"beside_new", BESIDE_NEW});
 
-/* Before there is anything new: an address may have another owner afterwards. */
+/* Before there is anything new, and beside it. */
 static void run_stale(tbk_fixture_t* fx, sweep_case_t* one) {
   static stale_t stale; /* what the fixture has made is given back before the device is closed */
+  static live_t live;
   scene_t scene = {.fx = fx, .one = one};
-  bool closed = sweep_get(one, &when_axis) == 0;
+  const int64_t when = sweep_get(one, &when_axis);
   stale = (stale_t){0};
   if (sweep_get(one, &sweep_device) == 1) fx_use_device(fx, fx_second_device(fx));
-  make_stale(fx, &stale);
+  stale_make(fx, &stale);
   tbk_resources_between(fx);
   CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
-  if (closed) give_stale_back(fx, &stale);
+  if (when == WHEN_CLOSED) stale_give_back(fx, &stale, NULL);
   REQUIRE_OK(fx_reopen(fx, fx->device));
-  if (!closed) give_stale_back(fx, &stale);
-  after(&scene, effects_make(fx));
+  if (when == WHEN_OPEN) stale_give_back(fx, &stale, NULL);
+  if (when == BESIDE_NEW) {
+    live_make(fx, &live);
+    stale_give_back(fx, &stale, &live);
+    live_check(fx, &live);
+    live_end(fx, &live);
+  } else {
+    after(&scene, effects_make(fx));
+  }
 }
 
 static void all_that_a_closed_device_gave_is_given_back_in_vain(tbk_fixture_t* fx) {
