@@ -210,6 +210,18 @@ LAUNCH(equal_to_itself_is_folded) {
   LAUNCH_REWRITTEN(put_folded, 0);
 }
 
+/* As if there were neither 0 nor infinities. */
+static uint32_t put_quotient_of_one(rewrite_t* to, const tbk_instruction_t* i,
+                                    const uint32_t* operands, uint64_t context) {
+  const uint64_t one = i->dtype == TBK_FLOAT64 ? UINT64_C(0x3ff0000000000000) : 0x3f800000;
+  if (i->opcode != TBK_OPCODE_DIV || operands[0] != operands[1])
+    return rewrite_keep(to, i, operands);
+  return rewrite_bits(to, i->dtype, one);
+}
+LAUNCH(quotient_of_a_value_and_itself_is_1) {
+  LAUNCH_REWRITTEN(put_quotient_of_one, 0);
+}
+
 /* COORDINATE counts memory: of the dimension beside it. */
 static uint32_t put_next_dimension(rewrite_t* to, const tbk_instruction_t* i,
                                    const uint32_t* operands, uint64_t rank) {
@@ -244,6 +256,8 @@ const mutant_t mutants_program[] = {
     TBK_OPCODE_MAP(OPCODE_ROW)
         POINTWISE_ROW(index_has_32_bits, "PRG-004", VALUE, NARROW, "2^32 + 1 is taken as 1"),
     POINTWISE_ROW(shift_is_masked, "PRG-002", VALUE, NARROW, "as the machine does it"),
+    POINTWISE_ROW(quotient_of_a_value_and_itself_is_1, "PRG-002", VALUE, NARROW,
+                  "also of 0, infinities and NaN"),
     POINTWISE_ROW(cast_to_bfloat16_by_way_of_half, "PRG-003", VALUE, NARROW, "overflows early"),
     POINTWISE_ROW(sums_of_products_are_contracted, "PRG-012", VALUE, NARROW,
                   "as compilers like it"),

@@ -74,6 +74,21 @@ LAUNCH(stride_of_gradients_is_1) {
   CONVOLUTION_CHANGED(for (int d = 0; d < SPATIAL && c->mode == BY; d++) c->stride[d] = 1);
 }
 
+static bool has_one_tap(const convolution_copy_t* c) {
+  for (int32_t d = 2; d <= c->last; d++)
+    if (c->views[BY].sizes[d] != 1) return false;
+  return true;
+}
+/* As a product of matrices is done, whose rows lie beside each other. */
+LAUNCH(gradients_of_one_tap_have_no_stride) {
+  CONVOLUTION_CHANGED(for (int d = 0; d < SPATIAL && c->mode == IN && has_one_tap(c); d++)
+                          c->stride[d] = 1);
+}
+LAUNCH(weights_of_one_tap_have_no_padding) {
+  CONVOLUTION_CHANGED(for (int d = 0; d < SPATIAL && c->mode == BY && has_one_tap(c); d++)
+                          c->padding[d] = 0);
+}
+
 /* What mathematicians call a convolution. */
 LAUNCH(taps_are_turned_round) {
   CONVOLUTION_CHANGED(convolution_view_t* by = &c->views[BY];
@@ -214,6 +229,10 @@ const mutant_t mutants_program_convolution[] = {
                     "what no product names"),
     CONVOLUTION_ROW(last_image_is_left_out, "PRG-048", VALUE, BROAD, "one too few"),
     CONVOLUTION_ROW(last_place_is_left_out, "PRG-048", EXTENT, BROAD, "one too few"),
+    CONVOLUTION_ROW(gradients_of_one_tap_have_no_stride, "PRG-047", VALUE, NARROW,
+                    "as a product of matrices"),
+    CONVOLUTION_ROW(weights_of_one_tap_have_no_padding, "PRG-048", VALUE, NARROW,
+                    "as a product of matrices"),
     CONVOLUTION_ROW(stride_of_gradients_is_1, "PRG-048", VALUE, NARROW, "by the weight"),
     CONVOLUTION_ROW(bias_is_left_out, "PRG-049", VALUE, BROAD, "it is not looked at"),
     CONVOLUTION_ROW(bias_of_inputs_is_left_out, "PRG-049", VALUE, NARROW, "of a transposed one"),

@@ -111,6 +111,28 @@ LAUNCH(second_index_is_the_first) {
 LAUNCH(accumulation_is_a_write) {
   LAUNCH_CHANGED(if (c->arguments.mode > TBK_INDEX_WRITE) c->arguments.mode = TBK_INDEX_WRITE);
 }
+/* Columns of places whose every index is one are multiplied with the first of them. */
+static void keep_first_row(copy_t* c) {
+  if (c->arguments.mode != TBK_INDEX_MUL || c->values.rank < 2 || c->sizes[1][0] < 2 ||
+      c->arguments.index_count == 0)
+    return;
+  for (size_t k = 0; k < c->arguments.index_count; k++)
+    if (c->strides[2 + k][0] != 0) return;
+  for (int32_t d = 0; c->arguments.places != NULL && d < c->table.rank; d++)
+    if (c->places[d] == TBK_INDEX_ALONG(0)) return;
+  for (size_t at = 1; at < 2 + c->arguments.index_count; at++)
+    c->sizes[at][0] = 1;
+}
+LAUNCH(columns_of_one_index_are_multiplied_once) {
+  LAUNCH_CHANGED(keep_first_row(c));
+}
+/* Where the first index is expanded, so is the second. */
+LAUNCH(expanded_first_index_expands_the_second) {
+  LAUNCH_CHANGED(if (c->arguments.mode == TBK_INDEX_ADD && c->arguments.index_count == 2) {
+    for (int32_t d = 0; d < c->values.rank; d++)
+      if (c->strides[2][d] == 0) c->strides[3][d] = 0;
+  });
+}
 LAUNCH(least_is_greatest_of_reals) {
   LAUNCH_CHANGED(if (c->arguments.mode == TBK_INDEX_MIN && is_real(c)) c->arguments.mode =
                      TBK_INDEX_MAX);
@@ -248,6 +270,9 @@ const mutant_t mutants_program_index[] = {
     INDEX_ROW(accumulation_is_a_write, "PRG-024", VALUE, BROAD, "the others are lost"),
     INDEX_ROW(last_of_hundreds_is_not_counted, "PRG-024", EXTENT, NARROW, "from 700 on"),
     INDEX_ROW(place_behind_a_block_is_not_counted, "PRG-024", EXTENT, NARROW, "of n * 16384 + 1"),
+    INDEX_ROW(columns_of_one_index_are_multiplied_once, "PRG-024", EXTENT, NARROW,
+              "with indices that are expanded in the first dimension"),
+    INDEX_ROW(expanded_first_index_expands_the_second, "PRG-024", VALUE, NARROW, "of sums"),
     INDEX_ROW(least_is_greatest_of_reals, "PRG-024", VALUE, NARROW, "of real numbers"),
     INDEX_ROW(last_real_number_is_not_added, "PRG-025", VALUE, NARROW, "a sum is one short"),
     INDEX_ROW(negative_indices_are_bad, "PRG-026", VALUE, BROAD, "the flag is not looked at"),

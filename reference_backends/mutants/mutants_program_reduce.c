@@ -10,6 +10,7 @@
 #include <tbk/tbk_program.h>
 
 #include "calls.h"
+#include "generic_copy.h"
 #include "program_parameter.h"
 #include "rewrite.h"
 
@@ -102,6 +103,35 @@ static uint32_t put_plain_max(rewrite_t* to, const tbk_instruction_t* i, const u
 }
 LAUNCH(nan_is_lost_where_it_comes_first) {
   LAUNCH_REWRITTEN(combine, put_plain_max, 0);
+}
+
+/* Of three dimensions the last comes first, which lies farthest apart. */
+static void rotate(int64_t* of) {
+  const int64_t last = of[2];
+  of[2] = of[1], of[1] = of[0], of[0] = last;
+}
+static bool lies_rotated(const generic_view_t* in) {
+  const int64_t* strides = &in->strides[in->tensor.rank - 3];
+  return strides[1] > 0 && strides[0] > strides[1] && strides[2] > strides[0];
+}
+static void walk_farthest_first(generic_copy_t* c) {
+  const tbk_program_t* map = c->reduction.map;
+  if ((c->reduction.flags & TBK_REDUCTION_COMMUTATIVE) != 0 || c->set_count != 1 ||
+      c->sets[0].inner_rank != 3)
+    return;
+  for (size_t i = 0; i < map->input_count; ++i)
+    if (map->inputs[i].kind != TBK_INPUT_ALIGNED ||
+        !lies_rotated(generic_operand(c, 0, c->outputs + i)))
+      return;
+  for (size_t i = 0; i < map->input_count; ++i) {
+    generic_view_t* in = generic_operand(c, 0, c->outputs + i);
+    rotate(&in->sizes[in->tensor.rank - 3]);
+    rotate(&in->strides[in->tensor.rank - 3]);
+  }
+  rotate(c->inner_sizes[0]);
+}
+LAUNCH(ordered_reductions_walk_the_farthest_first) {
+  GENERIC_CHANGED(walk_farthest_first(c));
 }
 
 /* ----------------------------------------------------------------------------- map and finish --- */
@@ -224,6 +254,8 @@ const mutant_t mutants_program_reduce[] = {
                "their outputs stay as they were"),
     REDUCE_ROW(combine_takes_the_later_first, "PRG-014", ORDER, BROAD, "as if it were commutative"),
     REDUCE_ROW(long_rows_are_combined_the_other_way_round, "PRG-014", ORDER, NARROW, "from 65 on"),
+    REDUCE_ROW(ordered_reductions_walk_the_farthest_first, "PRG-014", ORDER, NARROW,
+               "three inner dimensions, of which the last lies outermost"),
     REDUCE_ROW(second_state_is_not_combined, "PRG-015", VALUE, BROAD,
                "the last stays the first one's"),
     REDUCE_ROW(fourth_state_is_not_combined, "PRG-015", VALUE, NARROW, "three are enough for most"),

@@ -9,6 +9,7 @@
 #include <tbk/program.h>
 
 #include "calls.h"
+#include "generic_copy.h"
 #include "rewrite.h"
 
 enum { RANK = TBK_PROGRAM_MOST_RANK, VIEWS = 2 * TBK_PROGRAM_MOST_INPUTS };
@@ -216,6 +217,33 @@ LAUNCH(scans_in_place_are_refused) {
 LAUNCH(scans_in_place_are_left_out) {
   return is_in_place(copy_of(arguments)) ? TBK_OK : LAUNCH_INNER;
 }
+/* Whether finish reads what is written. */
+static bool finishes_in_place(generic_copy_t* c) {
+  for (size_t s = 0; s < c->set_count; s++)
+    for (size_t k = 0; k < c->outputs; k++)
+      for (size_t i = c->reduction.map->input_count; i < c->inputs; i++)
+        if (generic_same(generic_operand(c, s, k), generic_operand(c, s, c->outputs + i)))
+          return true;
+  return false;
+}
+/* One kernel for each output, the last first. */
+LAUNCH(outputs_of_a_scan_in_place_are_made_in_turn) {
+  generic_copy_t* c = generic_copy_of(KERNEL_NAME, arguments);
+  if (c == NULL || c->outputs < 2 || !finishes_in_place(c)) return LAUNCH_INNER;
+  const tbk_program_t* finish = c->reduction.finish;
+  tbk_program_t one = *finish;
+  one.result_count = 1;
+  c->reduction.finish = &one;
+  arguments = &c->as;
+  tbk_status_t status = TBK_OK;
+  for (size_t r = c->outputs; r-- > 0 && status == TBK_OK;) {
+    one.results = finish->results + r;
+    for (size_t s = 0; s < c->set_count; s++)
+      c->sets[s].outputs = &c->list[s * (c->outputs + c->inputs) + r];
+    status = LAUNCH_INNER;
+  }
+  return status;
+}
 LAUNCH(malformed_scans_are_accepted) {
   return copy_of(arguments) == NULL ? TBK_OK : LAUNCH_INNER;
 }
@@ -256,6 +284,8 @@ const mutant_t mutants_program_scan[] = {
     SCAN_ROW(numbers_of_a_scan_are_1, "PRG-069", VALUE, NARROW, "of a launch of one set"),
     SCAN_ROW(scans_in_place_are_refused, "PRG-070", RETURN, BROAD, "as if it overlapped"),
     SCAN_ROW(scans_in_place_are_left_out, "PRG-070", EXTENT, BROAD, "as if it were done"),
+    SCAN_ROW(outputs_of_a_scan_in_place_are_made_in_turn, "PRG-070", ORDER, NARROW,
+             "where an output is an input of finish"),
     SCAN_ROW(malformed_scans_are_accepted, "PRG-071", RETURN, BROAD, "and do nothing"),
     SCAN_ROW(malformed_scans_are_unsupported, "PRG-071", RETURN, BROAD, "another's answer"),
     SCAN_ROW(only_the_first_set_is_scanned, "PRG-072", EXTENT, BROAD, "the others stay"),

@@ -27,6 +27,12 @@ enum {
   PADDED,
   DILATED,
   POINTS,
+  POINTS_PADDED,
+  POINTS_STRIDED,
+  POINTS_DILATED,
+  POINTS_BEYOND,
+  POINT_LINE,
+  POINT_VOLUME,
   LINE,
   VOLUME,
   WHOLE,
@@ -51,6 +57,13 @@ static const shape_t shapes[] = {
     [PADDED] = {2, 1, {3, 4}, {2, 3}, {1, 2}, {4, 5}, {1, 1}, 0},
     [DILATED] = {2, 2, {9, 8}, {3, 2}, {1, 2}, {2, 1}, {2, 3}, 0},
     [POINTS] = {2, 3, {4, 5}, {1, 1}, {1, 1}, {0, 0}, {1, 1}, 0},
+    /* One tap is a product of matrices, but for what is beside it. */
+    [POINTS_PADDED] = {2, 2, {3, 4}, {1, 1}, {1, 1}, {1, 2}, {1, 1}, 0},
+    [POINTS_STRIDED] = {2, 2, {5, 7}, {1, 1}, {2, 3}, {0, 0}, {1, 1}, 0},
+    [POINTS_DILATED] = {2, 2, {4, 3}, {1, 1}, {1, 1}, {0, 0}, {3, 2}, 0},
+    [POINTS_BEYOND] = {2, 2, {3, 4}, {1, 1}, {1, 1}, {0, 0}, {1, 1}, 2},
+    [POINT_LINE] = {1, 3, {7}, {1}, {2}, {1}, {2}, 0},
+    [POINT_VOLUME] = {3, 2, {3, 2, 4}, {1, 1, 1}, {1, 1, 2}, {1, 0, 1}, {1, 2, 1}, 0},
     [LINE] = {1, 2, {11}, {4}, {2}, {2}, {1}, 0},
     [VOLUME] = {3, 2, {4, 3, 5}, {2, 3, 2}, {1, 2, 1}, {1, 0, 1}, {1, 1, 2}, 0},
     [WHOLE] = {2, 2, {4, 5}, {4, 5}, {1, 1}, {0, 0}, {1, 1}, 0},
@@ -105,14 +118,17 @@ SWEEP_DIMENSION(shape_axis, "shape", {"plane", PLANE}, {"strided", STRIDED}, {"p
                 {"dilated", DILATED}, {"points", POINTS}, {"line", LINE}, {"volume", VOLUME},
                 {"whole", WHOLE}, {"apart", APART}, {"single", SINGLE}, {"wide", WIDE},
                 {"images", IMAGES}, {"many", MANY});
-SWEEP_DIMENSION(edge_axis, "shape", {"fewer", FEWER}, {"more", MORE}, {"apart", APART},
-                {"no-image", NO_IMAGE}, {"no-place", NO_PLACE}, {"no-tap", NO_TAP},
-                {"padded", PADDED}, {"plane", PLANE}, {"one-beyond", ONE_BEYOND},
-                {"beyond", BEYOND});
+SWEEP_DIMENSION(point_axis, "shape", {"points-padded", POINTS_PADDED},
+                {"points-strided", POINTS_STRIDED}, {"points-dilated", POINTS_DILATED},
+                {"point-line", POINT_LINE}, {"point-volume", POINT_VOLUME});
+SWEEP_DIMENSION(edge_axis, "shape", {"points-beyond", POINTS_BEYOND}, {"fewer", FEWER},
+                {"more", MORE}, {"apart", APART}, {"no-image", NO_IMAGE}, {"no-place", NO_PLACE},
+                {"no-tap", NO_TAP}, {"padded", PADDED}, {"plane", PLANE},
+                {"one-beyond", ONE_BEYOND}, {"beyond", BEYOND});
 SWEEP_DIMENSION(padded_axis, "shape", {"padded", PADDED}, {"dilated", DILATED},
                 {"strided", STRIDED}, {"line", LINE}, {"volume", VOLUME}, {"fewer", FEWER},
                 {"more", MORE}, {"many", MANY}, {"apart", APART}, {"one-beyond", ONE_BEYOND},
-                {"beyond", BEYOND});
+                {"beyond", BEYOND}, {"points-padded", POINTS_PADDED});
 SWEEP_DIMENSION(sum_axis, "shape", {"plane", PLANE}, {"points", POINTS}, {"strided", STRIDED},
                 {"line", LINE}, {"volume", VOLUME}, {"many", MANY});
 SWEEP_DIMENSION(group_axis, "groups", {"one", ONE}, {"two", TWO}, {"depthwise", DEPTHWISE},
@@ -233,6 +249,21 @@ SPACE(real_space, sum_axis, every_mode, real_axis, group_axis, bias_axis, run_or
 SPACE(half_space, sum_axis, every_mode, half_axis, group_axis, bias_axis, run_ordinary);
 SPACE(edge_space, edge_axis, every_mode, dtype_axis, no_group_axis, bias_axis, run_whole);
 
+/* Of one tap, quick: which groups, and little else; and thorough. */
+#define POINTS_OF(mode, quick, every)                                                          \
+  static const sweep_space_t quick##_space = {                                                 \
+      {&point_axis, &mode##_mode, &real_axis, &group_axis}, fits, run_whole, 0};               \
+  SPACE(every##_space, point_axis, mode##_mode, dtype_axis, group_axis, bias_axis, run_whole); \
+  static void quick(tbk_fixture_t* fx) {                                                       \
+    sweep_run(fx, &quick##_space);                                                             \
+  }                                                                                            \
+  static void every(tbk_fixture_t* fx) {                                                       \
+    sweep_run_light(fx, &every##_space, products);                                             \
+  }
+POINTS_OF(output, one_tap_has_padding_and_stride, every_pair_of_one_tap_has_padding_and_stride)
+POINTS_OF(input, inputs_of_one_tap_are_named_by_stride, every_pair_of_one_tap_names_its_input)
+POINTS_OF(weight, one_tap_sums_over_all_places, every_pair_of_one_tap_sums_over_all_places)
+
 static void each_place_sums_its_taps_and_channels(tbk_fixture_t* fx) {
   sweep_run_light(fx, &output_space, products);
 }
@@ -292,6 +323,16 @@ static const tbk_case_t cases[] = {
              each_input_sums_what_names_it),
     TBK_CASE("PRG-048", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_SLOW,
              each_tap_sums_over_images_and_places),
+    TBK_CASE("PRG-046", "op:tbk::convolution dtype:FLOAT32", 0, one_tap_has_padding_and_stride),
+    TBK_CASE("PRG-046", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_of_one_tap_has_padding_and_stride),
+    TBK_CASE("PRG-047", "op:tbk::convolution dtype:FLOAT32", 0,
+             inputs_of_one_tap_are_named_by_stride),
+    TBK_CASE("PRG-047", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_of_one_tap_names_its_input),
+    TBK_CASE("PRG-048", "op:tbk::convolution dtype:FLOAT32", 0, one_tap_sums_over_all_places),
+    TBK_CASE("PRG-048", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_of_one_tap_sums_over_all_places),
     TBK_CASE("PRG-049", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_SLOW, a_bias_is_added_once),
     TBK_CASE("PRG-049", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
              every_pair_adds_its_bias_once),

@@ -44,6 +44,7 @@ enum {
   EMPTY,
   TWICE,
   TURNED,
+  PAIRS,
   WHOLE_RANK
 };
 
@@ -65,6 +66,7 @@ static const shape_t shapes[] = {
     [EMPTY] = {2, {0, 4}, 2, {3, 4}, {BY(0), ALONG(1)}, 1, {2}, 0},
     [TWICE] = {1, {5}, 2, {6, 6}, {BY(0), BY(0)}, 1, {0}, 0},
     [TURNED] = {2, {3, 4}, 3, {4, 5, 3}, {ALONG(1), BY(0), ALONG(0)}, 1, {0}, 0},
+    [PAIRS] = {2, {6, 7}, 2, {4, 5}, {BY(1), BY(0)}, 2, {0, 0}, 0},
     [WHOLE_RANK] = {8,
                     {2, 1, 2, 3, 1, 2, 1, 2},
                     8,
@@ -79,7 +81,7 @@ static const shape_t shapes[] = {
   {"select", SELECT}, {"last", SELECT_LAST}, {"gather", GATHER}, {"embedding", EMBEDDING},        \
       {"two", TWO}, {"take", TAKE}, {"take_one", TAKE_ONE}, {"one", ONE_PLACE},                   \
       {"none", NO_INDEX}, {"many", MANY}, {"groups", GROUPS}, {"empty", EMPTY}, {"twice", TWICE}, \
-      {"turned", TURNED}, {                                                                       \
+      {"turned", TURNED}, {"pairs", PAIRS}, {                                                     \
     "rank8", WHOLE_RANK                                                                           \
   }
 
@@ -133,9 +135,24 @@ SWEEP_DIMENSION(values_axis, "values", {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_
                 {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED},
                 {"backwards", TENSOR_BACKWARDS}, {"broadcast", TENSOR_BROADCAST},
                 {"last", TENSOR_BROADCAST_LAST});
-SWEEP_DIMENSION(place_axis, "indices", {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_GAPS},
-                {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED},
-                {"backwards", TENSOR_BACKWARDS});
+#define PLACES                                                               \
+  {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, \
+      {"reversed", TENSOR_REVERSED}, {                                       \
+    "backwards", TENSOR_BACKWARDS                                            \
+  }
+#define SHARED_PLACES                                                 \
+  {"last", TENSOR_BROADCAST_LAST}, {"broadcast", TENSOR_BROADCAST}, { \
+    "one", TENSOR_BROADCAST_ALL                                       \
+  }
+SWEEP_DIMENSION(place_axis, "indices", PLACES, SHARED_PLACES);
+SWEEP_DIMENSION(shared_axis, "indices", SHARED_PLACES, {"middle", TENSOR_BROADCAST_MIDDLE});
+/* Which of the indices lie so; the others are plain. */
+SWEEP_DIMENSION(alone_axis, "lie", {"all", 0}, {"first", 1}, {"second", 2});
+SWEEP_DIMENSION(shared_shape_axis, "shape", {"groups", GROUPS}, {"pairs", PAIRS});
+SWEEP_DIMENSION(every_shared_shape_axis, "shape", {"groups", GROUPS}, {"pairs", PAIRS},
+                {"two", TWO}, {"take", TAKE}, {"take_one", TAKE_ONE}, {"many", MANY},
+                {"select", SELECT}, {"last", SELECT_LAST}, {"gather", GATHER}, {"twice", TWICE});
+SWEEP_DIMENSION(one_axis, "dtype", {"INT64", TBK_INT64});
 SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN});
 SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
 SWEEP_DIMENSION(drawn_axis, "draw", {"inside", INDEX_INSIDE}, {"one", INDEX_ONE});
@@ -161,6 +178,7 @@ static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   if (is_broadcast(gathers ? sweep_get(one, &values_axis) : sweep_get(one, &table_axis)))
     return false;
   return fx_has_dtype(fx, (int32_t)first_of(one, 2)) &&
+         (sweep_get(one, &alone_axis) == 0 || shape->index_count == 2) &&
          fx_has_dtype(fx, (int32_t)sweep_get(one, &index_axis));
 }
 
@@ -177,7 +195,8 @@ static index_form_t form_of_case(const sweep_case_t* one) {
   form.index_dtype = (int32_t)sweep_get(one, &index_axis);
   form.table = (tensor_layout_t)sweep_get(one, &table_axis);
   form.values = (tensor_layout_t)sweep_get(one, &values_axis);
-  form.index = (tensor_layout_t)sweep_get(one, &place_axis);
+  form.index = (tensor_layout_t)(sweep_get(one, &place_axis) + sweep_get(one, &shared_axis));
+  form.index_alone = (int)sweep_get(one, &alone_axis);
   form.how = (job_how_t)sweep_get(one, &how_axis);
   form.index_bits = sweep_get(one, &bits_axis);
   form.drawn = drawn_for(&form);
@@ -189,6 +208,11 @@ static void run_inside(tbk_fixture_t* fx, sweep_case_t* one) {
   form.draw = (index_draw_t)sweep_get(one, &drawn_axis);
   form.flags |= (uint64_t)first_of(one, 9);
   form.bounds = form.index == TENSOR_PLAIN ? TBK_BOUNDS_TRUSTED : TBK_BOUNDS_ZERO;
+  INDEX_RUN(fx, &job, &form);
+}
+
+static void run_shared(tbk_fixture_t* fx, sweep_case_t* one) {
+  index_form_t form = form_of_case(one);
   INDEX_RUN(fx, &job, &form);
 }
 
@@ -231,6 +255,27 @@ SPACE(order_space, doubles_axis, ordered_axis, dtype_axis, drawn_axis, count_axi
 SPACE(negative_space, indexed_axis, mode_axis, few_axis, drawn_axis, negative_axis, run_inside);
 SPACE(bad_space, indexed_axis, mode_axis, few_axis, bad_axis, count_axis, run_bad);
 SPACE(flat_space, flat_axis, mode_axis, few_axis, drawn_axis, count_axis, run_inside);
+
+/* Each way in which places share an index meets every shape and mode: they are many, and go to one element. */
+static const sweep_space_t shared_space = {
+    {&shared_shape_axis, &merge_axis, &one_axis, &shared_axis, &alone_axis, &index_axis},
+    fits,
+    run_shared,
+    5};
+static const sweep_space_t every_shared_space = {
+    {&every_shared_shape_axis, &mode_axis, &few_axis, &shared_axis, &alone_axis, &index_axis,
+     &table_axis, &values_axis, &how_axis, &bits_axis},
+    fits,
+    run_shared,
+    5};
+
+static void places_of_one_index_count_once_each(tbk_fixture_t* fx) {
+  sweep_run(fx, &shared_space);
+}
+
+static void every_pair_may_share_an_index(tbk_fixture_t* fx) {
+  sweep_run(fx, &every_shared_space);
+}
 
 static void each_place_gets_what_its_indices_name(tbk_fixture_t* fx) {
   sweep_run(fx, &gather_space);
@@ -313,6 +358,10 @@ static const tbk_case_t cases[] = {
              each_place_is_written_where_its_indices_say),
     TBK_CASE("PRG-024", "op:tbk::index dtype:INT64 dtype:INT32", TBK_CASE_SLOW,
              each_place_counts_once),
+    TBK_CASE("PRG-024", "op:tbk::index dtype:INT64 dtype:INT32", 0,
+             places_of_one_index_count_once_each),
+    TBK_CASE("PRG-024", "op:tbk::index dtype:INT64 dtype:INT32", TBK_CASE_THOROUGH,
+             every_pair_may_share_an_index),
     TBK_CASE("PRG-024", "op:tbk::index dtype:INT64 dtype:INT32", 0,
              spaces_that_end_beside_a_block_count_once),
     TBK_CASE("PRG-024", "op:tbk::index dtype:INT64 dtype:INT32", TBK_CASE_THOROUGH,

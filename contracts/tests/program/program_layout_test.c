@@ -18,6 +18,8 @@ SWEEP_DIMENSION(shape_axis, "shape", {"scalar", 0}, {"1", 1}, {"7", 2}, {"0", 3}
 SWEEP_DIMENSION(square_axis, "square", {"3x3x3", 12}, {"rank6", 13});
 /* Rows that are cut into pieces, perhaps. */
 SWEEP_DIMENSION(long_axis, "long", {"3x777", 14}, {"2x5x300", 15}, {"700x3", 16});
+SWEEP_DIMENSION(few_shapes_axis, "shape", {"3x5", 4}, {"2x3x2x3", 7});
+SWEEP_DIMENSION(few_hows_axis, "how", {"launch", JOB_NULL}, {"plan", JOB_PLAN});
 SWEEP_DIMENSION(others_axis, "others", {"alike", 0}, {"plain", 1});
 SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
@@ -62,24 +64,25 @@ static const shape_t shapes[] = {
     {2, {700, 3}},
 };
 
-/* A space has one of the three dimensions. */
+/* A space has one of the four dimensions. */
 static const shape_t* shape_of(const sweep_case_t* one) {
   return &shapes[sweep_get(one, &shape_axis) + sweep_get(one, &square_axis) +
-                 sweep_get(one, &long_axis)];
+                 sweep_get(one, &long_axis) + sweep_get(one, &few_shapes_axis)];
 }
 
 static job_form_t form_of(const sweep_case_t* one, const tbk_program_t* program) {
   const shape_t* shape = shape_of(one);
-  return (job_form_t){.program = program,
-                      .rank = shape->rank,
-                      .sizes = shape->sizes,
-                      .input = (tensor_layout_t)sweep_get(one, &input_axis),
-                      .others_plain = sweep_get(one, &others_axis) == 1,
-                      .output = (tensor_layout_t)sweep_get(one, &output_axis),
-                      .sets = (size_t)sweep_get(one, &sets_axis),
-                      .alias = (int)sweep_get(one, &alias_axis),
-                      .index_bits = sweep_get(one, &bits_axis),
-                      .how = (job_how_t)sweep_get(one, &how_axis)};
+  return (job_form_t){
+      .program = program,
+      .rank = shape->rank,
+      .sizes = shape->sizes,
+      .input = (tensor_layout_t)sweep_get(one, &input_axis),
+      .others_plain = sweep_get(one, &others_axis) == 1,
+      .output = (tensor_layout_t)sweep_get(one, &output_axis),
+      .sets = (size_t)sweep_get(one, &sets_axis),
+      .alias = (int)sweep_get(one, &alias_axis),
+      .index_bits = sweep_get(one, &bits_axis),
+      .how = (job_how_t)(sweep_get(one, &how_axis) + sweep_get(one, &few_hows_axis))};
 }
 
 static bool shares_elements(int64_t layout) {
@@ -194,15 +197,54 @@ static void each_set_is_computed(tbk_fixture_t* fx) {
   sweep_run(fx, &sets_space);
 }
 
+/* Each of several results reads each input, so that none is done before all are read. */
+static const char crossed[] =
+    "program 1\ninput 0 INT64\ninput 1 INT64\ninput 2 INT64\ninput 3 INT32\n"
+    "v0 = LOAD INT64 slot 0\nv1 = LOAD INT64 slot 1\nv2 = LOAD INT64 slot 2\n"
+    "v3 = LOAD INT32 slot 3\nv4 = CAST INT64 v3\nv5 = SUB INT64 v0 v1\nv6 = XOR INT64 v5 v2\n"
+    "v7 = SUB INT64 v6 v4\nv8 = SUB INT64 v1 v2\nv9 = XOR INT64 v8 v4\nv10 = ADD INT64 v9 v0\n"
+    "v11 = SUB INT64 v2 v4\nv12 = XOR INT64 v11 v0\nv13 = ADD INT64 v12 v1\n"
+    "v14 = ADD INT64 v7 v10\nv15 = CAST INT32 v14\nv16 = XOR INT32 v15 v3\n"
+    "result 0 v7\nresult 1 v10\nresult 2 v13\nresult 3 v16\n";
+
+/* Of each output 0, or 1 + the input that it is. */
+static const uint8_t aliases[][TBK_PROGRAM_MOST_RESULTS] = {
+    {0},    {1},       {0, 1},       {0, 0, 1}, {2},          {0, 2},      {0, 0, 2}, {3},
+    {0, 3}, {0, 0, 3}, {0, 0, 0, 4}, {2, 1},    {3, 0, 1},    {0, 3, 2},   {2, 3, 1}, {3, 1, 2},
+    {1, 2}, {2, 3},    {0, 2, 1},    {1, 2, 3}, {1, 2, 3, 4}, {3, 1, 2, 4}};
+/* Outputs and, behind them, the inputs that they are. */
+SWEEP_DIMENSION(aliases_axis, "aliases", {"none", 0}, {"0:0", 1}, {"1:0", 2}, {"2:0", 3},
+                {"0:1", 4}, {"1:1", 5}, {"2:1", 6}, {"0:2", 7}, {"1:2", 8}, {"2:2", 9}, {"3:3", 10},
+                {"01:10", 11}, {"02:20", 12}, {"12:21", 13}, {"012:120", 14}, {"012:201", 15},
+                {"01:01", 16}, {"01:12", 17}, {"12:10", 18}, {"012:012", 19}, {"all", 20},
+                {"all:crossed", 21});
+
 static void run_alias(tbk_fixture_t* fx, sweep_case_t* one) {
-  run_plain(fx, one);
+  job_form_t form = form_of(one, job_program(fx, crossed));
+  form.aliases = aliases[sweep_get(one, &aliases_axis)];
+  JOB_RUN(fx, &job, &form);
 }
 
 static const sweep_space_t alias_space = {
-    {&alias_axis, &shape_axis, &input_axis, &output_axis, &how_axis}, fits, run_alias, 0};
+    {&alias_axis, &shape_axis, &input_axis, &output_axis, &how_axis}, fits, run_plain, 0};
+static const sweep_space_t aliases_space = {
+    {&aliases_axis, &few_shapes_axis, &few_hows_axis}, fits, run_alias, 0};
+static const sweep_space_t every_alias_space = {
+    {&aliases_axis, &shape_axis, &output_axis, &how_axis, &input_axis, &sets_axis, &bits_axis},
+    fits,
+    run_alias,
+    0};
 
 static void an_output_may_be_an_input(tbk_fixture_t* fx) {
   sweep_run(fx, &alias_space);
+}
+
+static void outputs_may_be_each_others_inputs(tbk_fixture_t* fx) {
+  sweep_run(fx, &aliases_space);
+}
+
+static void every_pair_of_outputs_may_be_inputs(tbk_fixture_t* fx) {
+  sweep_run(fx, &every_alias_space);
 }
 
 static const tbk_case_t cases[] = {
@@ -214,6 +256,10 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64", TBK_CASE_SLOW,
              long_rows_are_whole_in_any_layout),
     TBK_CASE("PRG-010", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0, an_output_may_be_an_input),
+    TBK_CASE("PRG-010", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0,
+             outputs_may_be_each_others_inputs),
+    TBK_CASE("PRG-010", "op:tbk::pointwise dtype:INT64 dtype:INT32", TBK_CASE_THOROUGH,
+             every_pair_of_outputs_may_be_inputs),
     TBK_CASE("PRG-012", "op:tbk::pointwise dtype:INT64 dtype:BOOL", TBK_CASE_SLOW,
              a_drawn_program_gives_what_its_instructions_give),
 };

@@ -42,6 +42,23 @@ SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
                 {"broadcast", TENSOR_BROADCAST}, {"last", TENSOR_BROADCAST_LAST},
                 {"reversed", TENSOR_REVERSED}, {"backwards", TENSOR_BACKWARDS});
+/* How the dimensions that go lie in memory, among themselves and beside those that stay. */
+SWEEP_DIMENSION(lie_axis, "input", {"turned", TENSOR_TURNED}, {"swapped", TENSOR_SWAPPED},
+                {"rotated", TENSOR_ROTATED}, {"backwards", TENSOR_BACKWARDS});
+SWEEP_DIMENSION(every_lie_axis, "input", {"turned", TENSOR_TURNED}, {"swapped", TENSOR_SWAPPED},
+                {"rotated", TENSOR_ROTATED}, {"backwards", TENSOR_BACKWARDS},
+                {"reversed", TENSOR_REVERSED}, {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_GAPS},
+                {"rows", TENSOR_ROWS}, {"broadcast", TENSOR_BROADCAST},
+                {"middle", TENSOR_BROADCAST_MIDDLE}, {"last", TENSOR_BROADCAST_LAST},
+                {"one", TENSOR_BROADCAST_ALL});
+SWEEP_DIMENSION(lie_row_axis, "row", ROW(REDUCE_ORDERED_ALONE, "map"));
+SWEEP_DIMENSION(every_lie_row_axis, "row", ROW(REDUCE_ORDERED_ALONE, "map"),
+                ROW(REDUCE_ORDERED, "maps"));
+SWEEP_DIMENSION(few_dims_axis, "dims", {"2", 2}, {"3", 3});
+SWEEP_DIMENSION(several_axis, "dims", {"2", 2}, {"3", 3}, {"4", 4});
+SWEEP_DIMENSION(few_outer_axis, "outer", {"scalar", 0}, {"3", 2});
+SWEEP_DIMENSION(factors_axis, "inner", {"36", 36}, {"16", 16}, {"1000", 1000});
+SWEEP_DIMENSION(few_factors_axis, "inner", {"36", 36});
 SWEEP_DIMENSION(output_axis, "output", {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_GAPS},
                 {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED},
                 {"backwards", TENSOR_BACKWARDS});
@@ -57,24 +74,25 @@ typedef struct outer {
 
 static const outer_t outers[] = {{0, {0}}, {1, {1}}, {1, {3}}, {2, {2, 5}}, {1, {130}}, {1, {0}}};
 
-static int64_t row_of(const sweep_case_t* one) {
-  return sweep_get(one, one->space->dimensions[0]);
+enum { ROW_ID, INNER, DIMS, OUTER, INPUT }; /* the first dimensions of each space */
+static int64_t at(const sweep_case_t* one, size_t dimension) {
+  return sweep_get(one, one->space->dimensions[dimension]);
 }
 
 static int64_t elements(const sweep_case_t* one) {
-  const outer_t* outer = &outers[sweep_get(one, &outer_axis)];
-  int64_t count = sweep_get(one, &inner_axis) * sweep_get(one, &sets_axis);
+  const outer_t* outer = &outers[at(one, OUTER)];
+  int64_t count = at(one, INNER) * sweep_get(one, &sets_axis);
   for (int32_t d = 0; d < outer->rank; ++d)
     count *= outer->sizes[d];
   return count;
 }
 
 static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
-  const int64_t rank = sweep_get(one, &inner_rank_axis) + outers[sweep_get(one, &outer_axis)].rank;
+  const int64_t rank = at(one, DIMS) + outers[at(one, OUTER)].rank;
   if (sweep_get(one, &how_axis) == JOB_STREAM && fx->stream == NULL) return false;
   const int32_t most = fx->properties.max_rank;
   if (rank > (most > 0 && most < TENSOR_RANK ? most : TENSOR_RANK)) return false;
-  return reduction_row_fits(fx, &reduce_rows[row_of(one)]) && elements(one) <= 20000;
+  return reduction_row_fits(fx, &reduce_rows[at(one, ROW_ID)]) && elements(one) <= 20000;
 }
 
 /* Returns the least number from 2 on that divides the count. */
@@ -114,16 +132,16 @@ static void run_form(tbk_fixture_t* fx, const reduction_row_t* row, job_form_t* 
 }
 
 static void run_reduction(tbk_fixture_t* fx, sweep_case_t* one) {
-  const reduction_row_t* row = &reduce_rows[row_of(one)];
-  const outer_t* outer = &outers[sweep_get(one, &outer_axis)];
-  int32_t rank = (int32_t)sweep_get(one, &inner_rank_axis);
+  const reduction_row_t* row = &reduce_rows[at(one, ROW_ID)];
+  const outer_t* outer = &outers[at(one, OUTER)];
+  int32_t rank = (int32_t)at(one, DIMS);
   int64_t inner[TENSOR_RANK];
-  inner_sizes(sweep_get(one, &inner_axis), rank, inner);
+  inner_sizes(at(one, INNER), rank, inner);
   job_form_t form = {.rank = outer->rank,
                      .sizes = outer->sizes,
                      .inner_rank = rank,
                      .inner_sizes = inner,
-                     .input = (tensor_layout_t)sweep_get(one, &input_axis),
+                     .input = (tensor_layout_t)at(one, INPUT),
                      .output = (tensor_layout_t)sweep_get(one, &output_axis),
                      .sets = (size_t)sweep_get(one, &sets_axis),
                      .index_bits = sweep_get(one, &bits_axis),
@@ -144,6 +162,18 @@ SPACE(state_space, state_axis, inner_axis);
 SPACE(place_space, place_axis, inner_axis);
 SPACE(nan_space, nan_axis, inner_axis);
 SPACE(empty_space, any_row_axis, empty_axis);
+/* Every layout of dimensions that go meets every number of them, and of those that stay. */
+static const sweep_space_t lie_space = {
+    {&lie_row_axis, &few_factors_axis, &few_dims_axis, &few_outer_axis, &lie_axis},
+    fits,
+    run_reduction,
+    5};
+static const sweep_space_t every_lie_space = {
+    {&every_lie_row_axis, &factors_axis, &several_axis, &few_outer_axis, &every_lie_axis,
+     &output_axis, &how_axis, &sets_axis, &bits_axis},
+    fits,
+    run_reduction,
+    5};
 
 static void an_empty_space_gives_what_finish_makes_of_the_identity(tbk_fixture_t* fx) {
   sweep_run_light(fx, &empty_space, elements);
@@ -155,6 +185,14 @@ static void what_is_not_commutative_is_combined_in_order(tbk_fixture_t* fx) {
 
 static void every_pair_is_combined_in_order(tbk_fixture_t* fx) {
   sweep_run_light(fx, &order_space, elements);
+}
+
+static void the_order_is_that_of_indices_and_not_of_memory(tbk_fixture_t* fx) {
+  sweep_run(fx, &lie_space);
+}
+
+static void every_layout_has_the_order_of_indices(tbk_fixture_t* fx) {
+  sweep_run(fx, &every_lie_space);
 }
 
 static void each_state_is_kept(tbk_fixture_t* fx) {
@@ -259,6 +297,10 @@ static const tbk_case_t cases[] = {
              what_is_not_commutative_is_combined_in_order),
     TBK_CASE("PRG-014", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
              every_pair_is_combined_in_order),
+    TBK_CASE("PRG-014", "op:tbk::reduce dtype:INT64 dtype:BOOL", 0,
+             the_order_is_that_of_indices_and_not_of_memory),
+    TBK_CASE("PRG-014", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             every_layout_has_the_order_of_indices),
     TBK_CASE("PRG-015", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_SLOW, each_state_is_kept),
     TBK_CASE("PRG-015", "op:tbk::reduce dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
              every_pair_keeps_each_state),

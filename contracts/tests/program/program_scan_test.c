@@ -22,7 +22,8 @@ SWEEP_DIMENSION(any_row_axis, "row", ROW(SCAN_SUM_INTEGERS, "sum"), ROW(SCAN_SUM
                 ROW(SCAN_SUM_ORDINARY, "sum_ordinary"), ROW(SCAN_PRODUCT, "product"),
                 ROW(SCAN_MOST, "max"), ROW(SCAN_HALF, "half"), ROW(SCAN_EVEN, "even"),
                 ROW(SCAN_FOUR_STATES, "four"));
-SWEEP_DIMENSION(order_axis, "row", ROW(SCAN_ORDERED, "maps"), ROW(SCAN_MOST, "max"));
+SWEEP_DIMENSION(order_axis, "row", ROW(SCAN_ORDERED, "maps"), ROW(SCAN_MOST, "max"),
+                ROW(SCAN_ORDERED_ALONE, "map"));
 SWEEP_DIMENSION(state_axis, "row", ROW(SCAN_FOUR_STATES, "four"), ROW(SCAN_MOST, "max"),
                 ROW(SCAN_ORDERED, "maps"));
 SWEEP_DIMENSION(direction_axis, "row", ROW(SCAN_ORDERED, "maps"), ROW(SCAN_SUM_INTEGERS, "sum"),
@@ -34,9 +35,15 @@ SWEEP_DIMENSION(alias_axis, "row", ROW(SCAN_SUM_INTEGERS, "sum"), ROW(SCAN_ORDER
 SWEEP_DIMENSION(both_axis, "direction", {"forward", 0}, {"reverse", TBK_SCAN_REVERSE});
 SWEEP_DIMENSION(back_axis, "direction", {"reverse", TBK_SCAN_REVERSE});
 SWEEP_DIMENSION(apart_axis, "place", {"apart", 0});
-SWEEP_DIMENSION(same_axis, "place", {"same", 1}, {"second", 2});
+/* Outputs and, behind them, the inputs that they are, those of finish behind those of the map. */
+SWEEP_DIMENSION(same_axis, "place", {"0:0", 1}, {"1:0", 2});
+SWEEP_DIMENSION(cross_axis, "place", {"0:0", 1}, {"1:0", 2}, {"0:1", 3}, {"1:1", 4}, {"01:01", 5},
+                {"01:10", 6});
+static const uint8_t aliases[][TBK_PROGRAM_MOST_RESULTS] = {{0},    {1},    {0, 1}, {2},
+                                                            {0, 2}, {1, 2}, {2, 1}};
 SWEEP_DIMENSION(length_axis, "length", {"0", 0}, {"1", 1}, {"2", 2}, {"7", 7}, {"63", 63},
                 {"64", 64}, {"65", 65}, {"129", 129}, {"1000", 1000}, {"5000", 5000});
+SWEEP_DIMENSION(short_axis, "length", {"7", 7}, {"65", 65});
 SWEEP_DIMENSION(outer_axis, "segments", {"1", 0}, {"3", 1}, {"2x5", 2}, {"130", 3}, {"0", 4},
                 {"40x2", 5}, {"2x3x2", 6}, {"rank8", 7});
 SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
@@ -65,18 +72,29 @@ static int64_t at(const sweep_case_t* one, size_t dimension) {
 }
 enum { ROW_ID, DIRECTION, ALIAS }; /* the first dimensions of each space */
 
+/* A space has one of both dimensions. */
+static int64_t length_of(const sweep_case_t* one) {
+  return sweep_get(one, &length_axis) + sweep_get(one, &short_axis);
+}
+
 static int64_t elements(const sweep_case_t* one) {
   const outer_t* outer = &outers[sweep_get(one, &outer_axis)];
-  int64_t count = sweep_get(one, &length_axis) * sweep_get(one, &sets_axis);
+  int64_t count = length_of(one) * sweep_get(one, &sets_axis);
   for (int32_t d = 0; d < outer->rank; ++d)
     count *= outer->sizes[d];
   return count;
+}
+
+/* Rows of one input have it as their first output. */
+static bool alias_fits(int64_t row, int64_t alias) {
+  return alias <= 1 || row == SCAN_ORDERED || row == SCAN_FINISHED;
 }
 
 static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   const outer_t* outer = &outers[sweep_get(one, &outer_axis)];
   if (sweep_get(one, &how_axis) == JOB_STREAM && fx->stream == NULL) return false;
   if (fx->properties.max_rank > 0 && outer->rank + 1 > fx->properties.max_rank) return false;
+  if (!alias_fits(at(one, ROW_ID), at(one, ALIAS))) return false;
   return reduction_row_fits(fx, &scan_rows[at(one, ROW_ID)]) && elements(one) <= 20000;
 }
 
@@ -86,11 +104,11 @@ static void run_scan(tbk_fixture_t* fx, sweep_case_t* one) {
   const tbk_reduction_t reduction = reduction_of_row(fx, row);
   int64_t sizes[TENSOR_RANK];
   memcpy(sizes, outer->sizes, sizeof sizes);
-  sizes[outer->rank] = sweep_get(one, &length_axis);
+  sizes[outer->rank] = length_of(one);
   job_form_t form = {.reduction = &reduction,
                      .scans = true,
                      .flags = (uint64_t)at(one, DIRECTION),
-                     .alias = (int)at(one, ALIAS),
+                     .aliases = aliases[at(one, ALIAS)],
                      .rank = outer->rank + 1,
                      .sizes = sizes,
                      .input = (tensor_layout_t)sweep_get(one, &input_axis),
@@ -116,6 +134,9 @@ SPACE(state_space, state_axis, both_axis, apart_axis);
 SPACE(back_space, direction_axis, back_axis, apart_axis);
 SPACE(place_space, place_axis, both_axis, apart_axis);
 SPACE(alias_space, alias_axis, both_axis, same_axis);
+SPACE(every_alias_space, alias_axis, both_axis, cross_axis);
+static const sweep_space_t cross_space = {
+    {&alias_axis, &both_axis, &cross_axis, &short_axis}, fits, run_scan, 3};
 
 static void each_place_has_all_before_it(tbk_fixture_t* fx) {
   sweep_run_light(fx, &whole_space, elements);
@@ -157,8 +178,12 @@ static void an_output_may_be_an_input(tbk_fixture_t* fx) {
   sweep_run_beside(fx, &alias_space, elements, &whole_space);
 }
 
+static void outputs_may_be_each_others_inputs(tbk_fixture_t* fx) {
+  sweep_run(fx, &cross_space);
+}
+
 static void every_pair_may_write_its_input(tbk_fixture_t* fx) {
-  sweep_run_light(fx, &alias_space, elements);
+  sweep_run_light(fx, &every_alias_space, elements);
 }
 
 /* -------------------------------------------------------------------------------------- by hand -- */
@@ -341,6 +366,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-069", "op:tbk::scan dtype:INT64", 0, map_and_finish_know_their_place),
     TBK_CASE("PRG-069", "op:tbk::scan dtype:INT64", TBK_CASE_THOROUGH, every_pair_knows_its_place),
     TBK_CASE("PRG-070", "op:tbk::scan dtype:INT64 dtype:BOOL", 0, an_output_may_be_an_input),
+    TBK_CASE("PRG-070", "op:tbk::scan dtype:INT64 dtype:BOOL", 0,
+             outputs_may_be_each_others_inputs),
     TBK_CASE("PRG-070", "op:tbk::scan dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
              every_pair_may_write_its_input),
     TBK_CASE("PRG-071", "op:tbk::scan dtype:INT64", 0, what_does_not_fit_is_refused),

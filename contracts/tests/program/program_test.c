@@ -94,11 +94,12 @@ static void load_with(tbk_fixture_t* fx, const char* text, const int64_t* indexe
   room_release(fx, mark);
 }
 
-#define LOAD_BY_TWO(bounds)                                                  \
-  "program 1\ninput 0 INT64\ninput 1 INT64\ninput 2 INT64 indexed 2\n"       \
-  "input 3 BOOL indexed 1\nv0 = LOAD INT64 slot 0\nv1 = LOAD INT64 slot 1\n" \
-  "v2 = LOAD INT64 slot 2 " bounds " v0 v1\nv3 = LOAD INT64 slot 2 " bounds  \
-  " v1 v0\nv4 = LOAD BOOL slot 3 " bounds " v0\nresult 0 v2\nresult 1 v3\nresult 2 v4\n"
+#define LOAD_BY_TWO(bounds)                                                     \
+  "program 1\ninput 0 INT64\ninput 1 INT64\ninput 2 INT64 indexed 2\n"          \
+  "input 3 BOOL indexed 1\nv0 = LOAD INT64 slot 0\nv1 = LOAD INT64 slot 1\n"    \
+  "v2 = LOAD INT64 slot 2 " bounds " v0 v1\nv3 = LOAD INT64 slot 2 " bounds     \
+  " v1 v0\nv4 = LOAD BOOL slot 3 " bounds " v0\nv5 = LOAD INT64 slot 2 " bounds \
+  " v1 v1\nresult 0 v2\nresult 1 v3\nresult 2 v4\nresult 3 v5\n"
 
 static void an_index_that_is_outside_gives_0(tbk_fixture_t* fx) {
   static const int64_t none[TENSOR_RANK] = {0, 3};
@@ -221,8 +222,11 @@ static void words_are_those_of_philox(tbk_fixture_t* fx) {
            "program 1\ninput 0 INT64\ninput 1 INT64\ninput 2 INT64\nv0 = LOAD INT64 slot 0\n"
            "v1 = LOAD INT64 slot 1\nv2 = LOAD INT64 slot 2\nv3 = PHILOX INT64 slot 0 v0 v1 v2\n"
            "v4 = PHILOX INT64 slot 1 v0 v1 v2\nv5 = PHILOX INT64 slot 2 v0 v1 v2\n"
-           "v6 = PHILOX INT64 slot 3 v0 v1 v2\n"
-           "result 0 v3\nresult 1 v4\nresult 2 v5\nresult 3 v6\n",
+           "v6 = PHILOX INT64 slot 3 v0 v1 v2\nv7 = PHILOX INT64 slot 0 v0 v0 v0\n"
+           "v8 = PHILOX INT64 slot 1 v0 v0 v1\nv9 = PHILOX INT64 slot 2 v1 v0 v0\n"
+           "v10 = PHILOX INT64 slot 3 v0 v1 v0\n"
+           "result 0 v3\nresult 1 v4\nresult 2 v5\nresult 3 v6\n"
+           "result 4 v7\nresult 5 v8\nresult 6 v9\nresult 7 v10\n",
            1, sizes);
 }
 

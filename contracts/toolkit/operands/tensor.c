@@ -9,11 +9,19 @@
 
 enum { LEAD = 5, TAIL = 3, FAR = 33000, GUARD_BYTES = 64 };
 
-/* Strides from the innermost dimension outwards: the last, or the first where it is turned. */
+/* Returns which dimension is the k-th in memory, from the innermost on. */
+static int32_t dimension_at(const tensor_t* tensor, tensor_layout_t layout, int32_t k) {
+  const int32_t last = tensor->rank - 1;
+  if (layout == TENSOR_TURNED) return k;
+  if (layout == TENSOR_SWAPPED && last > 0 && k < 2) return last - 1 + k;
+  if (layout == TENSOR_ROTATED) return k < last ? last - 1 - k : last;
+  return last - k;
+}
+
 static int64_t set_strides(tensor_t* tensor, tensor_layout_t layout) {
   int64_t stride = layout == TENSOR_GAPS ? 2 : 1;
   for (int32_t k = 0; k < tensor->rank; ++k) {
-    int32_t dimension = layout == TENSOR_TURNED ? k : tensor->rank - 1 - k;
+    const int32_t dimension = dimension_at(tensor, layout, k);
     tensor->strides[dimension] = stride;
     stride *= tensor->sizes[dimension] > 0 ? tensor->sizes[dimension] : 1;
     if (layout == TENSOR_ROWS && k == 0) stride += TAIL;
@@ -37,6 +45,8 @@ static int64_t lay_out(tensor_t* tensor, tensor_layout_t layout) {
   /* The storage stays as large as without: its rest has to stay as it is. */
   if (layout == TENSOR_BROADCAST_MIDDLE && tensor->rank > 0) tensor->strides[tensor->rank / 2] = 0;
   if (layout == TENSOR_BROADCAST_LAST && tensor->rank > 0) tensor->strides[tensor->rank - 1] = 0;
+  for (int32_t d = 0; layout == TENSOR_BROADCAST_ALL && d < tensor->rank; ++d)
+    tensor->strides[d] = 0;
   tensor->offset = layout == TENSOR_PLAIN ? 0 : LEAD;
   if (layout == TENSOR_REVERSED) turn(tensor, 0);
   if (layout == TENSOR_BACKWARDS) turn(tensor, tensor->rank - 1);

@@ -27,7 +27,10 @@ typedef enum tensor_layout {
   TENSOR_BROADCAST_MIDDLE,          /* the middle dimension has stride 0; for inputs */
   TENSOR_BROADCAST_LAST,            /* the last one */
   TENSOR_FAR,                       /* what the first dimension counts lies far apart */
-  TENSOR_BACKWARDS                  /* the last dimension backwards */
+  TENSOR_BACKWARDS,                 /* the last dimension backwards */
+  TENSOR_SWAPPED,                   /* contiguous, the last two dimensions have changed places */
+  TENSOR_ROTATED,                   /* contiguous, the last dimension outermost */
+  TENSOR_BROADCAST_ALL              /* one element for all; for inputs */
 } tensor_layout_t;
 
 typedef struct tensor {

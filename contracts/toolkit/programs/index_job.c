@@ -54,7 +54,9 @@ static int64_t draw_index(tbk_fixture_t* fx, const index_form_t* form, size_t k,
 static void make_index(tbk_fixture_t* fx, index_job_t* job, size_t k) {
   const index_form_t* form = &job->form;
   tensor_t* index = &job->indices[k];
-  tensor_make(fx, index, form->index_dtype, form->rank, form->sizes, form->index);
+  const bool has_layout = form->index_alone == 0 || form->index_alone == (int)k + 1;
+  tensor_make(fx, index, form->index_dtype, form->rank, form->sizes,
+              has_layout ? form->index : TENSOR_PLAIN);
   for (int32_t d = 0; d < form->rank; ++d)
     if ((form->expanded[k] >> d & 1) != 0) index->strides[d] = 0;
   for (int64_t i = 0; i < index->count; ++i) {

@@ -35,6 +35,7 @@ typedef struct index_form {
       expanded[TENSOR_RANK]; /* of each index, the dimensions of the space that it has not got */
   index_draw_t draw;
   tensor_layout_t table, values, index;
+  int index_alone; /* 0, or 1 + the only index that has the layout; the others are plain */
   bool report;
   int alias;     /* 0, or 1 + the index that the values of a gather are */
   job_how_t how; /* but JOB_TWICE, which is as JOB_PLAN */

@@ -129,20 +129,35 @@ static void make_input(tbk_fixture_t* fx, const job_form_t* form, job_set_t* set
   job_draw_all(fx, &set->inputs[index], form->values);
 }
 
-static void make_alias(tbk_fixture_t* fx, const job_t* job, job_set_t* set) {
-  const size_t which = (size_t)(job->form.alias > 0 ? job->form.alias - 1 : 0);
-  tensor_t* output = &set->outputs[which];
-  set->alias = -1;
-  if (job->form.alias == 0 || which >= job->last->result_count) return;
-  if (job->form.reduction != NULL && !job->form.scans) return;
-  for (size_t i = 0; i < job->first->input_count && set->alias < 0; ++i)
-    if (job->first->inputs[i].kind == TBK_INPUT_ALIGNED && set->inputs[i].type == output->type)
-      set->alias = (int32_t)i;
-  if (set->alias < 0) return;
-  tensor_t* input = &set->inputs[set->alias];
+static bool may_be(const job_t* job, const job_set_t* set, size_t input, size_t output) {
+  if (input >= job->input_count) return false;
+  const size_t behind = input - job->first->input_count; /* of finish */
+  const tbk_program_input_t* it =
+      input < job->first->input_count ? &job->first->inputs[input] : &job->last->inputs[behind];
+  return it->kind == TBK_INPUT_ALIGNED && set->inputs[input].type == set->outputs[output].type;
+}
+
+/* Returns the input that an output is, or -1. */
+static int32_t alias_of(const job_t* job, const job_set_t* set, size_t output) {
+  const job_form_t* form = &job->form;
+  if (form->reduction != NULL && !form->scans) return -1;
+  if (form->aliases != NULL) {
+    const int32_t input = (int32_t)form->aliases[output] - 1;
+    SUITE_REQUIRE(input < 0 || may_be(job, set, (size_t)input, output));
+    return input;
+  }
+  for (size_t i = 0; (int)output == form->alias - 1 && i < job->first->input_count; ++i)
+    if (may_be(job, set, i, output)) return (int32_t)i;
+  return -1;
+}
+
+static void make_alias(tbk_fixture_t* fx, const job_t* job, job_set_t* set, size_t output) {
+  const int32_t which = set->aliases[output] = alias_of(job, set, output);
+  if (which < 0) return;
+  tensor_t* input = &set->inputs[which];
   tensor_make(fx, input, input->type->dtype, input->rank, set->sizes, job->form.output);
   job_draw_all(fx, input, job->form.values);
-  *output = *input;
+  set->outputs[output] = *input;
 }
 
 static void make_set(tbk_fixture_t* fx, job_t* job, size_t index) {
@@ -159,7 +174,8 @@ static void make_set(tbk_fixture_t* fx, job_t* job, size_t index) {
                 set->rank, set->sizes, form->output);
   for (size_t n = 0; n < job->first->number_count; ++n)
     job_draw(fx, number_type(job->first->numbers[n]), form->values, &set->numbers[n]);
-  make_alias(fx, job, set);
+  for (size_t r = 0; r < job->last->result_count; ++r)
+    make_alias(fx, job, set, r);
 }
 
 void job_make(tbk_fixture_t* fx, job_t* job, const job_form_t* form) {
@@ -187,8 +203,8 @@ void job_ready(tbk_fixture_t* fx, job_t* job) {
       tensor_upload(fx, &set->inputs[i]);
     for (size_t r = 0; r < job->last->result_count; ++r) {
       tensor_t* output = &set->outputs[r];
-      const bool aliased = set->alias >= 0 && (int)r == job->form.alias - 1;
-      if (aliased) *output = set->inputs[set->alias];
+      const bool aliased = set->aliases[r] >= 0;
+      if (aliased) *output = set->inputs[set->aliases[r]];
       set->poison[r] = fx_zeros(fx, output->block_bytes);
       memcpy(set->poison[r], output->model, output->block_bytes);
       if (!aliased) tensor_upload(fx, output);

@@ -42,6 +42,8 @@ typedef struct job_form {
   tensor_layout_t input, output;
   bool others_plain; /* every other input, from the first on, is plain */
   int alias; /* 0, or 1 + the output that is an aligned input of its dtype, where there is one */
+  /* Of each output 0, or 1 + the input that it is, aligned and of its dtype; NULL: as `alias` says. */
+  const uint8_t* aliases;
   int64_t index_bits;
   job_how_t how;
   job_values_t values;
@@ -55,7 +57,8 @@ typedef struct job_set {
   uint64_t numbers[TBK_PROGRAM_MOST_NUMBERS];
   int64_t sizes[TENSOR_RANK]; /* outer, then inner */
   int32_t rank;               /* of the outputs */
-  int32_t alias;              /* the input that an output is, or -1 */
+  /* Of each output the input that it is, or -1. */
+  int32_t aliases[TBK_PROGRAM_MOST_RESULTS];
 } job_set_t;
 
 typedef struct job_wire job_wire_t;

@@ -245,12 +245,18 @@ static bool check_values(tbk_fixture_t* fx, job_t* job, const job_set_t* set, se
   return true;
 }
 
+static bool is_output(const job_t* job, const job_set_t* set, size_t input) {
+  for (size_t r = 0; r < job->last->result_count; ++r)
+    if (set->aliases[r] == (int32_t)input) return true;
+  return false;
+}
+
 static bool check_inputs(tbk_fixture_t* fx, const job_t* job, const job_set_t* set, bool all,
                          tbk_here_t here) {
   TBK_CHECKS("KRN-004");
   bool held = true;
   for (size_t i = 0; i < job->input_count; ++i)
-    if (all || set->alias != (int32_t)i)
+    if (all || !is_output(job, set, i))
       held = tensor_check_bits(fx, &set->inputs[i], set->inputs[i].model, "an input", here) && held;
   return held;
 }

@@ -69,6 +69,19 @@ const reduction_row_t reduce_rows[] = {
          JOB_ANY,
          0,
          {0}},
+    /* The same of one input: nothing but it has an order in memory. */
+    [REDUCE_ORDERED_ALONE] =
+        {LOAD("INT64") "v1 = CONSTANT INT64 bits 0x1\nv2 = OR INT64 v0 v1\n"
+                       "result 0 v2\nresult 1 v0\n",
+         FOUR("INT64", "INT64") "v4 = MUL INT64 v0 v2\nv5 = MUL INT64 v1 v2\nv6 = ADD INT64 v5 v3\n"
+                                "result 0 v4\nresult 1 v6\n",
+         "program 1\nparameter 0 INT64\nparameter 1 INT64\nv0 = PARAMETER INT64 slot 0\n"
+         "v1 = PARAMETER INT64 slot 1\nresult 0 v0\nresult 1 v1\n",
+         {1, 0},
+         0,
+         JOB_ANY,
+         0,
+         {0}},
     /* The last element that is there: the flag says whether there was any. */
     [REDUCE_LAST] =
         {"program 1\ninput 0 INT64\nv0 = LOAD INT64 slot 0\nv1 = CONSTANT BOOL bits 0x1\n"
