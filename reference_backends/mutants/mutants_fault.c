@@ -94,6 +94,12 @@ EVENT_SYNCHRONIZE(event_synchronize_takes_error) {
     atomic_store(&wrap->value, (uintptr_t)note_of_event(wrap, event)->recorded_on);
   return status == TBK_FAILED ? TBK_OK : status;
 }
+EVENT_SYNCHRONIZE(event_synchronize_takes_later_errors) {
+  wrap_t* wrap = wrap_of(self);
+  if (atomic_load(&wrap->flag) == 0 || atomic_fetch_add(&wrap->calls, 1) == 0)
+    return EVENT_SYNCHRONIZE_INNER;
+  return event_synchronize_takes_error(self, event, error);
+}
 STREAM_SYNCHRONIZE(synchronize_has_told) {
   tbk_status_t status = STREAM_SYNCHRONIZE_INNER;
   uint64_t taken = (uintptr_t)stream;
@@ -284,6 +290,10 @@ const mutant_t mutants_fault[] = {
     FAULTY("event_synchronize_takes_error", "ERR-007", ERROR, BROAD,
            "the event's error is nobody's any more",
            PATCH(event.event_synchronize, event_synchronize_takes_error),
+           PATCH(stream.stream_synchronize, synchronize_has_told)),
+    FAULTY("event_synchronize_takes_later_errors", "ERR-007", COUNT, NARROW,
+           "from the second one on it is nobody's",
+           PATCH(event.event_synchronize, event_synchronize_takes_later_errors),
            PATCH(stream.stream_synchronize, synchronize_has_told)),
     {"errors_are_told_once",
      "ERR-007",
