@@ -48,6 +48,7 @@
   X(sweep_extent)             \
   X(sweep_far)                \
   X(sweep_kernel)             \
+  X(sweep_operand)            \
   X(sweep_order)              \
   X(sweep_queue)              \
   X(sweep_lost)               \

@@ -11,7 +11,7 @@ enum { LEAD = 5, TAIL = 3, FAR = 33000, GUARD_BYTES = 64 };
 
 /* Strides from the innermost dimension outwards: the last, or the first where it is turned. */
 static int64_t set_strides(tensor_t* tensor, tensor_layout_t layout) {
-  int64_t stride = layout == TENSOR_GAPS ? 2 : 1;
+  int64_t stride = layout == TENSOR_THIRDS ? 3 : layout == TENSOR_GAPS ? 2 : 1;
   for (int32_t k = 0; k < tensor->rank; ++k) {
     int32_t dimension = layout == TENSOR_TURNED ? k : tensor->rank - 1 - k;
     tensor->strides[dimension] = stride;
@@ -37,6 +37,8 @@ static int64_t lay_out(tensor_t* tensor, tensor_layout_t layout) {
   /* The storage stays as large as without: its rest has to stay as it is. */
   if (layout == TENSOR_BROADCAST_MIDDLE && tensor->rank > 0) tensor->strides[tensor->rank / 2] = 0;
   if (layout == TENSOR_BROADCAST_LAST && tensor->rank > 0) tensor->strides[tensor->rank - 1] = 0;
+  for (int32_t k = 0; layout == TENSOR_ONE && k < tensor->rank; ++k)
+    tensor->strides[k] = 0;
   tensor->offset = layout == TENSOR_PLAIN ? 0 : LEAD;
   if (layout == TENSOR_REVERSED) turn(tensor, 0);
   if (layout == TENSOR_BACKWARDS) turn(tensor, tensor->rank - 1);

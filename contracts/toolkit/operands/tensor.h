@@ -27,7 +27,9 @@ typedef enum tensor_layout {
   TENSOR_BROADCAST_MIDDLE,          /* the middle dimension has stride 0; for inputs */
   TENSOR_BROADCAST_LAST,            /* the last one */
   TENSOR_FAR,                       /* what the first dimension counts lies far apart */
-  TENSOR_BACKWARDS                  /* the last dimension backwards */
+  TENSOR_BACKWARDS,                 /* the last dimension backwards */
+  TENSOR_THIRDS,                    /* every third element */
+  TENSOR_ONE                        /* one element, all strides are 0; for inputs */
 } tensor_layout_t;
 
 typedef struct tensor {
