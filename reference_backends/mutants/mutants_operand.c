@@ -269,6 +269,14 @@ LAUNCH(copy_of_doubles_into_gaps_truncates) {
                          stream, error);
 }
 
+/* Made for operands apart, the plan of a product clears what it adds up in. */
+LAUNCH_PLAN(plans_of_mm_clear_an_output_that_is_mat2) {
+  arguments_copy_t c;
+  if (arguments_copy(&c, "mm", arguments) && same_place(&c.tensors[1], arguments_output(&c)))
+    tensor_clear(self, device, arguments_output(&c), stream);
+  return LAUNCH_PLAN_INNER;
+}
+
 #define LAUNCHING(function, clause, operation, narrow, note) \
   ROW(function, clause, operation, narrow, launching.launch, note)
 #define VALUE_OF(function, clause, narrow, op, note) \
@@ -310,4 +318,6 @@ const mutant_t mutants_operand[] = {
                "where.self", launch, "self is contiguous and the output, and other is not"),
     KERNEL_ROW(copy_of_doubles_into_gaps_truncates, "KRN-103", VALUE, NARROW, "copy_", launch,
                "FLOAT64 to FLOAT32 that is not contiguous"),
+    KERNEL_ROW(plans_of_mm_clear_an_output_that_is_mat2, "KRN-013", STATE, NARROW, "mm",
+               launch_plan, "the output is mat2, and contiguous"),
     {0}};

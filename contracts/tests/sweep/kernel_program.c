@@ -136,31 +136,41 @@ static bool compute(tbk_fixture_t* fx, program_t* it, operation_t* operation) {
          operation_check(fx, operation, 0, here);
 }
 
-/* False: it has no plans, or not for this. */
+/* Takes operands of the same sizes and strides that are not one memory, but where that is in the strides. */
+static void set_apart(form_t* form) {
+  if (form->alias != 0) form->output = form->input;
+  form->alias = 0;
+  if (form->sharing != SHARING_TURNED) form->sharing = SHARING_NONE;
+}
+
+/* Makes the plan for the operands, or for such that are apart. False: it has no plans, or not for this. */
 static bool prepare(tbk_fixture_t* fx, program_t* it) {
   const tbk_kernel_t* kernel = it->operation.kernel;
+  operation_t* operation = &it->operation;
   if (!operation_has_plans(kernel)) return false;
-  tbk_status_t status =
-      kernel->prepare(fx->self, fx->device, kernel, &it->operation.wire->arguments, &it->plan,
-                      &it->workspace_bytes, &fx->error);
+  if (sweep_get(it->scene.one, &kernel_made_axis) == 1) {
+    form_t form = operation->form;
+    set_apart(&form);
+    operation = &it->other;
+    make(fx, operation, it->scene.one, &form);
+  }
+  tbk_status_t status = kernel->prepare(fx->self, fx->device, kernel, &operation->wire->arguments,
+                                        &it->plan, &it->workspace_bytes, &fx->error);
   if (status == TBK_UNSUPPORTED) return false;
   REQUIRE_OK(status);
   if (it->workspace_bytes > 0) it->workspace = fx_alloc(fx, it->workspace_bytes);
   return true;
 }
 
-/*
- * The plan on other memory and at other offsets, and on the first operands again. Which operands are one memory, a plan
- * does not know.
- */
+/* Runs the plan on other memory that is apart, at other offsets, and on the first operands again. */
 static void compute_again(tbk_fixture_t* fx, program_t* it) {
   form_t form = it->operation.form;
-  if (form.input == TENSOR_PLAIN) form.input = TENSOR_OFFSET;
-  if (form.output == TENSOR_PLAIN && form.alias == 0) form.output = TENSOR_OFFSET;
-  if (form.sharing != SHARING_TURNED) form.sharing = SHARING_NONE; /* that is in the strides */
-  make(fx, &it->other, it->scene.one, &form);
-  if (!compute(fx, it, &it->other) || form.alias != 0) return;
   operation_t* first = &it->operation;
+  set_apart(&form);
+  if (form.input == TENSOR_PLAIN) form.input = TENSOR_OFFSET;
+  if (form.output == TENSOR_PLAIN) form.output = TENSOR_OFFSET;
+  make(fx, &it->other, it->scene.one, &form);
+  if (!compute(fx, it, &it->other) || first->form.alias != 0) return;
   fx_upload(fx, first->output.memory, first->poison, first->output.block_bytes);
   (void)compute(fx, it, first);
 }
@@ -170,7 +180,7 @@ void kernel_run(tbk_fixture_t* fx, sweep_case_t* one, operator_id_t id) {
   form_t form = form_of(one, id);
   scene_begin(fx, one, &it->scene);
   make(fx, &it->operation, one, &form);
-  if (it->operation.kernel == NULL || (sweep_get(one, &kernel_how_axis) == 1 && !prepare(fx, it))) {
+  if (it->operation.kernel == NULL || (kernel_by_plan(one) && !prepare(fx, it))) {
     one->left_out = true;
     return;
   }

@@ -26,6 +26,7 @@ static const kernel_shape_t shapes[] = {
     {2, {3, 61}},
     {2, {61, 3}},
     {3, {4, 3, 16}},
+    {1, {97}},
 };
 
 /* Rows, inner, columns. */
@@ -69,7 +70,8 @@ SWEEP_SHARED_DIMENSION(kernel_width_axis, "dtype", {"uint8", TBK_UINT8}, {"bfloa
                        {"float32", TBK_FLOAT32}, {"int64", TBK_INT64},
                        {"complex128", TBK_COMPLEX128});
 /* Have room for all values that a conversion is asked about. */
-SWEEP_SHARED_DIMENSION(kernel_table_axis, "shape", {"3x61", 18}, {"61x3", 19}, {"4x3x16", 20});
+SWEEP_SHARED_DIMENSION(kernel_table_axis, "shape", {"3x61", 18}, {"61x3", 19}, {"4x3x16", 20},
+                       {"97", 21});
 SWEEP_SHARED_DIMENSION(kernel_input_axis, "input", {"plain", TENSOR_PLAIN},
                        {"offset", TENSOR_OFFSET}, {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED},
                        {"rows", TENSOR_ROWS}, {"broadcast", TENSOR_BROADCAST},
@@ -111,6 +113,9 @@ SWEEP_SHARED_DIMENSION(kernel_keep_axis, "keepdim", {"no", 0}, {"yes", 1});
 SWEEP_SHARED_DIMENSION(kernel_scalar_axis, "scalar", {"ordinary", 0}, {"least", 1}, {"most", 2},
                        {"odd", 3}, {"special", 4}, {"beyond", 5}, {"0", 6}, {"true", 7});
 SWEEP_SHARED_DIMENSION(kernel_how_axis, "by", {"launch", 0}, {"plan", 1});
+SWEEP_SHARED_DIMENSION(kernel_plan_axis, "by", {"plan", 1});
+/* A plan is made for operands as they are, or for the same that are apart; handles are no matter of it. */
+SWEEP_SHARED_DIMENSION(kernel_made_axis, "made_for", {"them", 0}, {"apart", 1});
 
 /* --------------------------------------------------------------------- what may be combined ---- */
 
@@ -125,6 +130,10 @@ const kernel_shape_t* kernel_shape_of(const sweep_case_t* one, operator_id_t id)
                          sweep_get(one, &kernel_small_product_axis)]
              : &shapes[sweep_get(one, &kernel_shape_axis) + sweep_get(one, &kernel_small_axis) +
                        sweep_get(one, &kernel_table_axis)];
+}
+
+bool kernel_by_plan(const sweep_case_t* one) {
+  return sweep_get(one, &kernel_how_axis) + sweep_get(one, &kernel_plan_axis) == 1;
 }
 
 tensor_layout_t kernel_input_of(const sweep_case_t* one) {
@@ -199,8 +208,7 @@ bool kernel_size_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operator
   if ((far || million) && most > sweep_room(fx)) return false;
   if (id == OPERATOR_MM) return !far || shape->sizes[0] * shape->sizes[1] <= 64;
   if (million) {
-    bool simple =
-        plain && sweep_get(one, &kernel_how_axis) == 0 && sweep_get(one, &kernel_from_axis) == 0;
+    bool simple = plain && !kernel_by_plan(one) && sweep_get(one, &kernel_from_axis) == 0;
     return simple && id != OPERATOR_WHERE &&
            (type->dtype == TBK_FLOAT32 || type->dtype == TBK_UINT8);
   }
@@ -257,10 +265,17 @@ static bool apart_fits(const sweep_case_t* one, operator_id_t id) {
   return sweep_get(one, &kernel_apart_axis) <= inputs[id];
 }
 
+static const tbk_kernel_t* find(const tbk_fixture_t* fx, operator_id_t id) {
+  return fx->kernel->kernel_find(fx->self, fx->device, operation_name(id), operation_version(id));
+}
+
+bool kernel_is_offered(const tbk_fixture_t* fx, operator_id_t id) {
+  return (id != OPERATOR_MM || fx->properties.max_rank >= 2) && find(fx, id) != NULL;
+}
+
 static bool can_plan(const tbk_fixture_t* fx, operator_id_t id) {
-  const tbk_kernel_t* kernel =
-      fx->kernel->kernel_find(fx->self, fx->device, operation_name(id), operation_version(id));
-  return TBK_HAS(kernel, tbk_kernel_t, prepare) != 0;
+  const tbk_kernel_t* kernel = find(fx, id);
+  return kernel != NULL && TBK_HAS(kernel, tbk_kernel_t, prepare) != 0;
 }
 
 bool kernel_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operator_id_t id) {
@@ -268,9 +283,10 @@ bool kernel_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operator_id_t
   const kernel_shape_t* shape = kernel_shape_of(one, id);
   int64_t reduced = sweep_get(one, &kernel_reduced_axis);
   if (!scene_fits(fx, one) || !fx_has_dtype(fx, type->dtype)) return false;
-  if (sweep_get(one, &kernel_how_axis) == 1 && !can_plan(fx, id)) return false;
   if (id != OPERATOR_MM && shape->rank > fx->properties.max_rank) return false;
   if (reduced > 0 && reduced >> shape->rank != 0) return false;
-  return values_fit(one, id, type) && alias_fits(one, id, shape) && sharing_fits(one, id, shape) &&
-         apart_fits(one, id) && kernel_size_fits(fx, one, id, shape, type);
+  if (!apart_fits(one, id) || !values_fit(one, id, type) || !alias_fits(one, id, shape) ||
+      !sharing_fits(one, id, shape) || !kernel_size_fits(fx, one, id, shape, type))
+    return false;
+  return !kernel_by_plan(one) || can_plan(fx, id); /* last, as it calls the device */
 }

@@ -22,7 +22,7 @@
   static void inputs_of_##name##_may_be_one(tbk_fixture_t* fx) {                               \
     static const sweep_space_t space = {                                                       \
         {&kernel_sharing_axis, &kernel_near_input_axis, &kernel_into_axis, &kernel_dtype_axis, \
-         &kernel_near_output_axis, &shape, &kernel_how_axis},                                  \
+         &kernel_near_output_axis, &shape, &kernel_how_axis, &kernel_made_axis},               \
         fits_##name,                                                                           \
         run_##name,                                                                            \
         2};                                                                                    \
@@ -31,7 +31,7 @@
   static void inputs_of_##name##_may_be_one_in_every_form(tbk_fixture_t* fx) {                 \
     static const sweep_space_t space = {                                                       \
         {&kernel_sharing_axis, &kernel_input_axis, &kernel_dtype_axis, &kernel_output_axis,    \
-         &shape, &kernel_into_axis, &kernel_how_axis, SCENE},                                  \
+         &shape, &kernel_into_axis, &kernel_how_axis, &kernel_made_axis, SCENE},               \
         fits_##name,                                                                           \
         run_##name,                                                                            \
         3};                                                                                    \
@@ -51,7 +51,7 @@ SWEEP_DIMENSION(operator_axis, "operator", {"add", OPERATOR_ADD}, {"mul", OPERAT
 
 static bool fits_operator(const tbk_fixture_t* fx, const sweep_case_t* one) {
   const operator_id_t id = (operator_id_t)sweep_get(one, &operator_axis);
-  return operation_find((tbk_fixture_t*)(uintptr_t)fx, id) != NULL && kernel_fits(fx, one, id);
+  return kernel_fits(fx, one, id) && kernel_is_offered(fx, id);
 }
 
 static void run_operator(tbk_fixture_t* fx, sweep_case_t* one) {
@@ -63,7 +63,7 @@ static void run_operator(tbk_fixture_t* fx, sweep_case_t* one) {
 static void an_output_is_one_of_inputs_of_other_layouts(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
       {&operator_axis, &kernel_apart_axis, &kernel_others_axis, &kernel_near_input_axis,
-       &kernel_dtype_axis, SHAPES, &kernel_how_axis, &kernel_in_place_axis},
+       &kernel_dtype_axis, SHAPES, &kernel_how_axis, &kernel_made_axis, &kernel_in_place_axis},
       fits_operator,
       run_operator,
       3};
@@ -100,6 +100,30 @@ static void inputs_have_every_two_layouts(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
+/* -------------------------------------------------------------------------- plans and memory --- */
+
+SWEEP_DIMENSION(planned_axis, "operator", {"copy", OPERATOR_COPY}, {"add", OPERATOR_ADD},
+                {"mul", OPERATOR_MUL}, {"where", OPERATOR_WHERE}, {"mm", OPERATOR_MM});
+
+static bool fits_plan(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  const operator_id_t id = (operator_id_t)sweep_get(one, &planned_axis);
+  return kernel_fits(fx, one, id) && kernel_is_offered(fx, id);
+}
+
+static void run_plan(tbk_fixture_t* fx, sweep_case_t* one) {
+  kernel_run(fx, one, (operator_id_t)sweep_get(one, &planned_axis));
+}
+
+static void a_plan_is_for_operands_that_are_one_or_not(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&planned_axis, &kernel_alias_axis, &kernel_made_axis, &kernel_near_input_axis,
+       &kernel_dtype_axis, SHAPES, &kernel_plan_axis},
+      fits_plan,
+      run_plan,
+      3};
+  sweep_run(fx, &space);
+}
+
 /* ------------------------------------------------------------------------------ conversions ---- */
 
 /* Say which side of a copy is not contiguous, so that each pair of dtypes meets each. */
@@ -108,7 +132,7 @@ SWEEP_DIMENSION(strided_axis, "strided", {"source", SOURCE}, {"destination", DES
                 {"both", BOTH});
 
 /* Counts the elements that are not the same one: each value needs one. */
-static int64_t distinct(const kernel_shape_t* shape, int64_t layout) {
+static int64_t distinct(const kernel_shape_t* shape, tensor_layout_t layout) {
   int64_t count = 1;
   for (int32_t k = 0; k < shape->rank; ++k)
     count *= shape->sizes[k];
@@ -117,15 +141,21 @@ static int64_t distinct(const kernel_shape_t* shape, int64_t layout) {
   return layout == TENSOR_BROADCAST_LAST ? count / shape->sizes[shape->rank - 1] : count;
 }
 
+/* A single dimension is contiguous turned and in rows, too. */
+static bool is_dense(const kernel_shape_t* shape, tensor_layout_t layout) {
+  return layout == TENSOR_PLAIN || layout == TENSOR_OFFSET ||
+         (shape->rank == 1 && (layout == TENSOR_TURNED || layout == TENSOR_ROWS));
+}
+
 static bool fits_conversion(const tbk_fixture_t* fx, const sweep_case_t* one) {
   const int32_t from = (int32_t)sweep_get(one, &kernel_source_axis) - 1;
-  const int64_t input = kernel_input_of(one), output = kernel_output_of(one),
-                strided = sweep_get(one, &strided_axis);
-  const bool dense[] = {input == TENSOR_PLAIN || input == TENSOR_OFFSET,
-                        output == TENSOR_PLAIN || output == TENSOR_OFFSET};
+  const int64_t strided = sweep_get(one, &strided_axis);
+  const kernel_shape_t* shape = kernel_shape_of(one, OPERATOR_COPY);
+  const tensor_layout_t input = kernel_input_of(one);
+  const bool dense[] = {is_dense(shape, input), is_dense(shape, kernel_output_of(one))};
   if (strided != 0 && dense[0] != (strided == DESTINATION)) return false;
   if (strided != 0 && dense[1] != (strided == SOURCE)) return false;
-  if (distinct(kernel_shape_of(one, OPERATOR_COPY), input) < CONVERSION_VALUES) return false;
+  if (distinct(shape, input) < CONVERSION_VALUES) return false;
   return conversion_has_rule(from, kernel_dtype_of(one)) && fx_has_dtype(fx, from) &&
          kernel_fits(fx, one, OPERATOR_COPY);
 }
@@ -166,7 +196,7 @@ static bool fits_gaps(const tbk_fixture_t* fx, const sweep_case_t* one) {
   const int64_t reduced = sweep_get(one, &kernel_reduced_axis);
   const int32_t rank = kernel_shape_of(one, id)->rank;
   if (id == OPERATOR_SUM && (reduced <= 0 || reduced == (1 << rank) - 1)) return false;
-  return operation_find((tbk_fixture_t*)(uintptr_t)fx, id) != NULL && kernel_fits(fx, one, id);
+  return kernel_fits(fx, one, id) && kernel_is_offered(fx, id);
 }
 
 static void run_gaps(tbk_fixture_t* fx, sweep_case_t* one) {
@@ -189,6 +219,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("KRN-106", "kernel op:where.self", 0, inputs_of_where_may_be_one),
     TBK_CASE("KRN-108", "kernel op:mm", 0, inputs_of_mm_may_be_one),
     TBK_CASE("KRN-113", "kernel", 0, an_output_is_one_of_inputs_of_other_layouts),
+    TBK_CASE("KRN-013", "kernel prepare", 0, a_plan_is_for_operands_that_are_one_or_not),
     TBK_CASE("KRN-112", "kernel", 0, inputs_have_other_layouts_than_each_other),
     TBK_CASE("KRN-103", "kernel op:copy_", 0, copy_converts_what_is_not_contiguous),
     TBK_CASE("KRN-116", "kernel", 0, nothing_between_elements_of_any_size_is_written),
