@@ -86,6 +86,9 @@ SWEEP_SHARED_DIMENSION(kernel_near_input_axis, "input", {"plain", TENSOR_PLAIN},
                        {"rows", TENSOR_ROWS}, {"broadcast", TENSOR_BROADCAST},
                        {"reversed", TENSOR_REVERSED}, {"broadcast_middle", TENSOR_BROADCAST_MIDDLE},
                        {"broadcast_last", TENSOR_BROADCAST_LAST}, {"thirds", TENSOR_THIRDS});
+/* Tell what is contiguous from what is not, where all of the others' layouts are to meet both. */
+SWEEP_SHARED_DIMENSION(kernel_two_inputs_axis, "input", {"plain", TENSOR_PLAIN},
+                       {"turned", TENSOR_TURNED});
 SWEEP_SHARED_DIMENSION(kernel_near_output_axis, "output", {"plain", TENSOR_PLAIN},
                        {"offset", TENSOR_OFFSET}, {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED},
                        {"rows", TENSOR_ROWS}, {"thirds", TENSOR_THIRDS});
@@ -138,7 +141,8 @@ bool kernel_by_plan(const sweep_case_t* one) {
 
 tensor_layout_t kernel_input_of(const sweep_case_t* one) {
   return (tensor_layout_t)(sweep_get(one, &kernel_input_axis) +
-                           sweep_get(one, &kernel_near_input_axis));
+                           sweep_get(one, &kernel_near_input_axis) +
+                           sweep_get(one, &kernel_two_inputs_axis));
 }
 
 tensor_layout_t kernel_output_of(const sweep_case_t* one) {
@@ -270,7 +274,7 @@ static const tbk_kernel_t* find(const tbk_fixture_t* fx, operator_id_t id) {
 }
 
 bool kernel_is_offered(const tbk_fixture_t* fx, operator_id_t id) {
-  return (id != OPERATOR_MM || fx->properties.max_rank >= 2) && find(fx, id) != NULL;
+  return find(fx, id) != NULL;
 }
 
 static bool can_plan(const tbk_fixture_t* fx, operator_id_t id) {
@@ -283,7 +287,7 @@ bool kernel_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operator_id_t
   const kernel_shape_t* shape = kernel_shape_of(one, id);
   int64_t reduced = sweep_get(one, &kernel_reduced_axis);
   if (!scene_fits(fx, one) || !fx_has_dtype(fx, type->dtype)) return false;
-  if (id != OPERATOR_MM && shape->rank > fx->properties.max_rank) return false;
+  if ((id == OPERATOR_MM ? 2 : shape->rank) > fx->properties.max_rank) return false;
   if (reduced > 0 && reduced >> shape->rank != 0) return false;
   if (!apart_fits(one, id) || !values_fit(one, id, type) || !alias_fits(one, id, shape) ||
       !sharing_fits(one, id, shape) || !kernel_size_fits(fx, one, id, shape, type))

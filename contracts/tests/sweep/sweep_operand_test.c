@@ -62,11 +62,11 @@ static void run_operator(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void an_output_is_one_of_inputs_of_other_layouts(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&operator_axis, &kernel_apart_axis, &kernel_others_axis, &kernel_near_input_axis,
+      {&operator_axis, &kernel_apart_axis, &kernel_others_axis, &kernel_two_inputs_axis,
        &kernel_dtype_axis, SHAPES, &kernel_how_axis, &kernel_made_axis, &kernel_in_place_axis},
       fits_operator,
       run_operator,
-      3};
+      4};
   sweep_run(fx, &space);
 }
 
@@ -82,11 +82,11 @@ static void an_output_is_one_of_inputs_of_every_two_layouts(tbk_fixture_t* fx) {
 
 static void inputs_have_other_layouts_than_each_other(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&operator_axis, &kernel_apart_axis, &kernel_others_axis, &kernel_near_input_axis,
+      {&operator_axis, &kernel_apart_axis, &kernel_others_axis, &kernel_two_inputs_axis,
        &kernel_near_output_axis, &kernel_dtype_axis, SHAPES, &kernel_how_axis},
       fits_operator,
       run_operator,
-      3};
+      4};
   sweep_run(fx, &space);
 }
 
@@ -106,8 +106,7 @@ SWEEP_DIMENSION(planned_axis, "operator", {"copy", OPERATOR_COPY}, {"add", OPERA
                 {"mul", OPERATOR_MUL}, {"where", OPERATOR_WHERE}, {"mm", OPERATOR_MM});
 
 static bool fits_plan(const tbk_fixture_t* fx, const sweep_case_t* one) {
-  const operator_id_t id = (operator_id_t)sweep_get(one, &planned_axis);
-  return kernel_fits(fx, one, id) && kernel_is_offered(fx, id);
+  return kernel_fits(fx, one, (operator_id_t)sweep_get(one, &planned_axis));
 }
 
 static void run_plan(tbk_fixture_t* fx, sweep_case_t* one) {
@@ -116,7 +115,7 @@ static void run_plan(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void a_plan_is_for_operands_that_are_one_or_not(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&planned_axis, &kernel_alias_axis, &kernel_made_axis, &kernel_near_input_axis,
+      {&planned_axis, &kernel_alias_axis, &kernel_made_axis, &kernel_two_inputs_axis,
        &kernel_dtype_axis, SHAPES, &kernel_plan_axis},
       fits_plan,
       run_plan,
