@@ -65,9 +65,9 @@ SWEEP_SHARED_DIMENSION(kernel_source_axis, "from", {"uint8", 1 + TBK_UINT8}, {"i
                        {"float64", 1 + TBK_FLOAT64}, {"complex64", 1 + TBK_COMPLEX64},
                        {"complex128", 1 + TBK_COMPLEX128}, {"bool", 1 + TBK_BOOL},
                        {"bfloat16", 1 + TBK_BFLOAT16});
-/* Stand for each size of an element. */
+/* Stand for each size of an element, and for devices of one dtype. */
 SWEEP_SHARED_DIMENSION(kernel_width_axis, "dtype", {"uint8", TBK_UINT8}, {"bfloat16", TBK_BFLOAT16},
-                       {"float32", TBK_FLOAT32}, {"int64", TBK_INT64},
+                       {"float32", TBK_FLOAT32}, {"int32", TBK_INT32}, {"int64", TBK_INT64},
                        {"complex128", TBK_COMPLEX128});
 /* Have room for all values that a conversion is asked about. */
 SWEEP_SHARED_DIMENSION(kernel_table_axis, "shape", {"3x61", 18}, {"61x3", 19}, {"4x3x16", 20},

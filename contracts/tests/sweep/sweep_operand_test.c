@@ -189,11 +189,12 @@ SWEEP_DIMENSION(any_axis, "operator", {"fill", OPERATOR_FILL}, {"copy", OPERATOR
                 {"add", OPERATOR_ADD}, {"mul", OPERATOR_MUL}, {"where", OPERATOR_WHERE},
                 {"sum", OPERATOR_SUM}, {"mm", OPERATOR_MM});
 
-/* Leaves out a sum over all dimensions, of which no rank is left, and no gaps. */
+/* Leaves out a sum over all dimensions, of which no rank is left, and a product for each shape, as it has none. */
 static bool fits_gaps(const tbk_fixture_t* fx, const sweep_case_t* one) {
   const operator_id_t id = (operator_id_t)sweep_get(one, &any_axis);
   const int64_t reduced = sweep_get(one, &kernel_reduced_axis);
-  const int32_t rank = kernel_shape_of(one, id)->rank;
+  const int32_t rank = kernel_shape_of(one, OPERATOR_FILL)->rank;
+  if (id == OPERATOR_MM && rank != 1) return false;
   if (id == OPERATOR_SUM && (reduced <= 0 || reduced == (1 << rank) - 1)) return false;
   return kernel_fits(fx, one, id) && kernel_is_offered(fx, id);
 }
