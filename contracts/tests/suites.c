@@ -49,6 +49,7 @@
   X(sweep_extent)             \
   X(sweep_far)                \
   X(sweep_kernel)             \
+  X(sweep_operand)            \
   X(sweep_order)              \
   X(sweep_queue)              \
   X(sweep_lost)               \

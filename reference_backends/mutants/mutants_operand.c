@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "calls.h"
+#include "elements.h"
 
 /* KRN-003: one row less than there is, or one element more. */
 static bool pointwise(const char* name) {
@@ -211,6 +212,71 @@ LAUNCH(narrow_elements_write_gaps) {
   return fill_gap(self, device, kernel, arguments, stream, false);
 }
 
+LAUNCH(where_into_every_third_writes_gaps) {
+  arguments_copy_t c;
+  tbk_status_t status = LAUNCH_INNER;
+  if (status != TBK_OK || !arguments_copy(&c, KERNEL_NAME, arguments)) return status;
+  const tbk_tensor_t* out = arguments_output(&c);
+  if (out->rank == 0 || dtype_bytes(out->dtype) != 8 || out->strides[out->rank - 1] != 3)
+    return status;
+  return fill_gap(self, device, kernel, arguments, stream, false);
+}
+
+/* ----------------------------------------------------------- what operands are to each other --- */
+
+/* Two windows of one memory are loaded once. */
+LAUNCH(mul_of_windows_squares_the_first) {
+  arguments_copy_t c;
+  if (!arguments_copy(&c, KERNEL_NAME, arguments)) return LAUNCH_INNER;
+  const size_t bytes = sizeof(int64_t) * (size_t)c.tensors[0].rank;
+  if (c.tensors[0].memory == c.tensors[1].memory && memcmp(c.strides[0], c.strides[1], bytes) == 0)
+    c.tensors[1].offset = c.tensors[0].offset;
+  arguments = &c.as;
+  return LAUNCH_INNER;
+}
+
+/* It has room between its elements, so that it can be read as if it had none. */
+static bool is_loose(const tbk_tensor_t* tensor) {
+  for (int32_t k = 0; k < tensor->rank; ++k)
+    if (tensor->strides[k] <= 0) return false;
+  return !tensor_contiguous(tensor);
+}
+LAUNCH(add_asks_self_for_the_layout_of_other) {
+  arguments_copy_t c;
+  if (!arguments_copy(&c, KERNEL_NAME, arguments)) return LAUNCH_INNER;
+  if (c.tensors[0].memory != c.tensors[1].memory && tensor_contiguous(&c.tensors[0]) &&
+      is_loose(&c.tensors[1]))
+    tensor_make_contiguous(&c, 1);
+  arguments = &c.as;
+  return LAUNCH_INNER;
+}
+LAUNCH(where_into_self_asks_it_for_the_layout_of_other) {
+  arguments_copy_t c;
+  if (!arguments_copy(&c, KERNEL_NAME, arguments)) return LAUNCH_INNER;
+  if (same_place(&c.tensors[1], arguments_output(&c)) && tensor_contiguous(&c.tensors[1]) &&
+      is_loose(&c.tensors[2]))
+    tensor_make_contiguous(&c, 2);
+  arguments = &c.as;
+  return LAUNCH_INNER;
+}
+/* Cuts off what FLOAT32 has no bits for, where it stores element by element. */
+LAUNCH(copy_of_doubles_into_gaps_truncates) {
+  arguments_copy_t c;
+  if (!arguments_copy(&c, KERNEL_NAME, arguments) || c.tensors[0].dtype != TBK_FLOAT64 ||
+      arguments_output(&c)->dtype != TBK_FLOAT32 || tensor_contiguous(arguments_output(&c)))
+    return LAUNCH_INNER;
+  return elements_launch(&c.tensors[0], elements_keep_24_digits, self, device, kernel, arguments,
+                         stream, error);
+}
+
+/* Made for operands apart, the plan of a product clears what it adds up in. */
+LAUNCH_PLAN(plans_of_mm_clear_an_output_that_is_mat2) {
+  arguments_copy_t c;
+  if (arguments_copy(&c, "mm", arguments) && same_place(&c.tensors[1], arguments_output(&c)))
+    tensor_clear(self, device, arguments_output(&c), stream);
+  return LAUNCH_PLAN_INNER;
+}
+
 #define LAUNCHING(function, clause, operation, narrow, note) \
   ROW(function, clause, operation, narrow, launching.launch, note)
 #define VALUE_OF(function, clause, narrow, op, note) \
@@ -242,4 +308,16 @@ const mutant_t mutants_operand[] = {
     VALUE_OF(launch_writes_padding_of_rows, "KRN-116", NARROW, NULL, "an element between two rows"),
     LAUNCHING(narrow_elements_write_gaps, "KRN-116", EXTENT, NARROW,
               "an element between those narrower than a word"),
+    KERNEL_ROW(where_into_every_third_writes_gaps, "KRN-116", EXTENT, NARROW, "where.self", launch,
+               "elements of 8 bytes with a stride of 3"),
+    KERNEL_ROW(mul_of_windows_squares_the_first, "KRN-105", STATE, NARROW, "mul.Tensor", launch,
+               "the inputs lie in one memory, an offset apart"),
+    KERNEL_ROW(add_asks_self_for_the_layout_of_other, "KRN-112", VALUE, NARROW, "add.Tensor",
+               launch, "self is contiguous, and other is not"),
+    KERNEL_ROW(where_into_self_asks_it_for_the_layout_of_other, "KRN-113", VALUE, NARROW,
+               "where.self", launch, "self is contiguous and the output, and other is not"),
+    KERNEL_ROW(copy_of_doubles_into_gaps_truncates, "KRN-103", VALUE, NARROW, "copy_", launch,
+               "FLOAT64 to FLOAT32 that is not contiguous"),
+    KERNEL_ROW(plans_of_mm_clear_an_output_that_is_mat2, "KRN-013", STATE, NARROW, "mm",
+               launch_plan, "the output is mat2, and contiguous"),
     {0}};

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "conversion.h"
 #include "forms.h"
 #include "room.h"
 
@@ -66,73 +67,10 @@ static void copy_keeps_every_bit(tbk_fixture_t* fx) {
   form_run_lengths(fx, form);
 }
 
-/* The values of `from` that have one right conversion to `to`; those that do not fit are left out.
- * */
-static size_t convertible(const number_type_t* from, const number_type_t* to, long double* out) {
-  static const struct {
-    long double value;
-    size_t from_bytes; /* integers and floats of this size or more */
-    size_t to_bytes;
-  } candidates[] = {{0, 1, 1},
-                    {1, 1, 1},
-                    {2, 1, 1},
-                    {100, 1, 1},
-                    {127, 1, 1},
-                    {-1, 1, 1},
-                    {-100, 1, 1},
-                    {256, 2, 2},
-                    {257, 2, 2},
-                    {259, 2, 2},
-                    {2049, 2, 2},
-                    {2051, 2, 2},
-                    {-2049, 2, 2},
-                    {16777217, 4, 4},
-                    {16777219, 4, 4},
-                    {-16777217, 4, 4},
-                    {0x1p53L + 1, 8, 8},
-                    {0x1p53L + 3, 8, 8},
-                    {1.75L, 2, 1},
-                    {-1.75L, 2, 1},
-                    {0.25L, 2, 1},
-                    {-0.75L, 2, 1},
-                    {100.5L, 2, 1},
-                    {1000000.5L, 4, 4},
-                    {0x1.002p0L, 4, 2},
-                    {0x1.006p0L, 4, 2},
-                    {0x1.01p0L, 4, 2},
-                    {0x1.03p0L, 4, 2},
-                    {0x1.000001p0L, 8, 4},
-                    {0x1.000003p0L, 8, 4},
-                    {0x1.002p0L + 0x1p-50L, 8, 2}, /* just above a tie: to be rounded once */
-                    {0x1.006p0L - 0x1p-50L, 8, 2},
-                    {0x1.01p0L + 0x1p-50L, 8, 2},
-                    {0x1.03p0L - 0x1p-50L, 8, 2},
-                    {200, 1, 2},
-                    {255, 1, 2},
-                    {-0.0L, 2, 2}};
-  size_t count = 0;
-  for (size_t i = 0; i < sizeof candidates / sizeof *candidates; ++i) {
-    long double value = candidates[i].value;
-    size_t to_bytes = to->dtype == TBK_BOOL ? 8 : to->size;
-    if (from->dtype == TBK_INT8 && value > 127) continue;
-    if (from->dtype == TBK_BOOL && value != 0 && value != 1) continue;
-    if (value < 0 && (!from->is_signed || (to->digits == 0 && !to->is_signed))) continue;
-    if (from->size < candidates[i].from_bytes || to_bytes < candidates[i].to_bytes) continue;
-    if (from->digits == 0 && value != truncl(value)) continue;
-    if (from->size == 2 && from->digits > 0 && fabsl(value) > 3000) continue;
-    out[count++] = value;
-  }
-  return count;
-}
-
 static void run_conversion(tbk_fixture_t* fx, int32_t from_dtype, int32_t to_dtype) {
-  const number_type_t* from = number_type(from_dtype);
-  const number_type_t* to = number_type(to_dtype);
-  if (!fx_has_dtype(fx, from_dtype) || !fx_has_dtype(fx, to_dtype) || from == to) return;
-  if (from->is_complex && !to->is_complex && to_dtype != TBK_BOOL) return; /* has no rule */
   static const int64_t sizes[1] = {61};
-  const bool has_nans = from->digits > 0 && to->digits > 0;
-  long double values[48];
+  if (!conversion_has_rule(from_dtype, to_dtype)) return;
+  if (!fx_has_dtype(fx, from_dtype) || !fx_has_dtype(fx, to_dtype)) return;
   form_t form = {.id = OPERATOR_COPY,
                  .dtype = to_dtype,
                  .converts = true,
@@ -142,17 +80,7 @@ static void run_conversion(tbk_fixture_t* fx, int32_t from_dtype, int32_t to_dty
   operation_t operation;
   const size_t mark = room_mark(fx);
   operation_lay_out(fx, &operation, &form);
-  size_t count = convertible(from, to, values), all = count + (has_nans ? NUMBER_NANS : 0);
-  for (int64_t i = 0; i < operation.inputs[0].count; ++i) {
-    const size_t which = (size_t)i % all;
-    if (which >= count) {
-      number_store_nan(from, tensor_at(&operation.inputs[0], i), (int)(which - count));
-      continue;
-    }
-    long double value = values[which];
-    number_t number = {(uint64_t)(int64_t)value, value, from->is_complex ? 2 - value : 0};
-    number_store(from, tensor_at(&operation.inputs[0], i), number);
-  }
+  conversion_inputs(fx, &operation);
   operation_ready(fx, &operation);
   OPERATION_RUN(fx, &operation);
   room_release(fx, mark);

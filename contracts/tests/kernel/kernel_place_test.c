@@ -67,7 +67,7 @@ static void check_shared(tbk_fixture_t* fx, operator_id_t id) {
     form_t form = form_of(fx, id, layouts[i], TENSOR_PLAIN);
     form.rank = 2;
     form.sizes = sizes;
-    form.shared = true;
+    form.sharing = SHARING_TURNED;
     if (has_two_inputs(id)) form_run(fx, &form);
   }
 }

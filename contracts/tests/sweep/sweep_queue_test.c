@@ -142,6 +142,7 @@ static void run_callbacks(tbk_fixture_t* fx, sweep_case_t* one) {
   for (int64_t i = 0; i < calls; i++)
     it->counted[i].next = &it->next;
   scene_begin(fx, one, &it->scene);
+  scene_scratch(&it->scene);
   if (fx->event != NULL) it->event = fx_event(fx, 0);
   sweep_delay(fx, it->scene.stream, 500);
   scene_call(&it->scene, enqueue_callbacks, it);

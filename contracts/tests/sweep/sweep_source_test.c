@@ -219,6 +219,7 @@ static void program(tbk_fixture_t* fx, void* argument) {
 static void run(tbk_fixture_t* fx, sweep_case_t* one) {
   source_work_t* it = (source_work_t*)(void*)fx_zeros(fx, sizeof *it);
   scene_begin(fx, one, &it->scene);
+  scene_scratch(&it->scene);
   it->way = way_of(one);
   if (!make_work(fx, it)) {
     one->left_out = true;

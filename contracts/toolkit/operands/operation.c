@@ -68,13 +68,17 @@ static void make_sum_output(tbk_fixture_t* fx, operation_t* operation) {
   tensor_make(fx, &operation->output, dtype, rank, sizes, form->output);
 }
 
+static tensor_layout_t layout_of(const form_t* form, int input) {
+  return form->apart == 0 || form->apart == input + 1 ? form->input : form->others;
+}
+
 static void make_mm(tbk_fixture_t* fx, operation_t* operation) {
   const form_t* form = &operation->form;
   const int64_t left[2] = {form->sizes[0], form->sizes[1]};
   const int64_t right[2] = {form->sizes[1], form->sizes[2]};
   const int64_t result[2] = {form->sizes[0], form->sizes[2]};
-  tensor_make(fx, &operation->inputs[0], form->dtype, 2, left, form->input);
-  tensor_make(fx, &operation->inputs[1], form->dtype, 2, right, form->input);
+  tensor_make(fx, &operation->inputs[0], form->dtype, 2, left, layout_of(form, 0));
+  tensor_make(fx, &operation->inputs[1], form->dtype, 2, right, layout_of(form, 1));
   tensor_make(fx, &operation->output, form->dtype, 2, result, form->output);
 }
 
@@ -83,7 +87,7 @@ static void make_pointwise(tbk_fixture_t* fx, operation_t* operation) {
   for (int i = 0; i < operation->input_count; ++i) {
     int32_t dtype = form->converts ? form->from_dtype : form->dtype;
     if (form->id == OPERATOR_WHERE && i == 0) dtype = TBK_BOOL;
-    tensor_make(fx, &operation->inputs[i], dtype, form->rank, form->sizes, form->input);
+    tensor_make(fx, &operation->inputs[i], dtype, form->rank, form->sizes, layout_of(form, i));
   }
   if (form->id == OPERATOR_SUM)
     make_sum_output(fx, operation);
@@ -91,23 +95,29 @@ static void make_pointwise(tbk_fixture_t* fx, operation_t* operation) {
     tensor_make(fx, &operation->output, form->dtype, form->rank, form->sizes, form->output);
 }
 
-/* Of sizes that are all equal. What is written last counts, and few bits suffice for both. */
-static void make_shared(operation_t* operation) {
-  for (int i = operation->form.id == OPERATOR_WHERE ? 2 : 1; i < operation->input_count; ++i) {
-    const tensor_t* from = &operation->inputs[i - 1];
-    tensor_t* to = &operation->inputs[i];
-    *to = *from;
-    for (int32_t k = 0; k < from->rank; ++k)
-      to->strides[k] = from->strides[from->rank - 1 - k];
+/* Returns the first of two inputs that may be one: of truth values, a selection's condition is of the dtype, too. */
+static int first_of_pair(const operation_t* operation) {
+  return operation->form.id == OPERATOR_WHERE && operation->form.dtype != TBK_BOOL ? 1 : 0;
+}
+
+/* What is written last counts, and few bits suffice for both. */
+static void make_shared(operation_t* operation, sharing_t sharing) {
+  const tensor_t* from = &operation->inputs[first_of_pair(operation)];
+  tensor_t* to = &operation->inputs[first_of_pair(operation) + 1];
+  *to = *from;
+  if (sharing == SHARING_PART) to->offset += 1;
+  for (int32_t k = 0; k < from->rank && sharing == SHARING_TURNED; ++k) {
+    to->sizes[k] = from->sizes[from->rank - 1 - k];
+    to->strides[k] = from->strides[from->rank - 1 - k];
   }
   operation->narrow_first = false;
 }
 
 /* The output is this input: the same block, and the input's contents to begin with. */
 static void make_alias(tbk_fixture_t* fx, operation_t* operation) {
-  bool all = operation->form.alias == ALIAS_ALL;
-  tensor_t* input = &operation->inputs[all ? 0 : operation->form.alias - 1];
-  if (all) operation->inputs[1] = *input;
+  const int alias = operation->form.alias;
+  const tensor_t* input =
+      &operation->inputs[alias == ALIAS_ALL ? first_of_pair(operation) : alias - 1];
   operation->output = *input;
   operation->output.model = fx_zeros(fx, input->block_bytes);
   memcpy(operation->output.model, input->model, input->block_bytes);
@@ -124,7 +134,8 @@ void operation_lay_out(tbk_fixture_t* fx, operation_t* operation, const form_t* 
     make_mm(fx, operation);
   else
     make_pointwise(fx, operation);
-  if (form->shared) make_shared(operation);
+  if (form->sharing != SHARING_NONE) make_shared(operation, form->sharing);
+  if (form->alias == ALIAS_ALL) make_shared(operation, SHARING_WHOLE);
   oracle_scalar(fx, operation);
   for (int i = 0; i < operation->input_count; ++i)
     oracle_inputs(fx, operation, i);
@@ -250,7 +261,7 @@ static bool check_inputs(tbk_fixture_t* fx, const operation_t* operation, tbk_he
   bool held = true;
   for (int i = 0; i < operation->input_count; ++i) {
     const tensor_t* input = &operation->inputs[i];
-    if (i == operation->form.alias - 1 || operation->form.alias == ALIAS_ALL) continue;
+    if (input->memory == operation->output.memory) continue;
     held = tensor_check_bits(fx, input, input->model, "an input", here) && held;
   }
   return held;
@@ -266,7 +277,8 @@ static const char* clause_of(const tbk_fixture_t* fx, const operation_t* operati
   bool plain_output = form->output == TENSOR_PLAIN;
   if (is_larger_rank(fx, form)) return "CAP-006";
   if (operation->output.count == 0) return "KRN-110";
-  if (form->alias != 0) return form->input == TENSOR_PLAIN ? "KRN-006" : "KRN-113";
+  if (form->alias != 0)
+    return form->input == TENSOR_PLAIN && form->others == TENSOR_PLAIN ? "KRN-006" : "KRN-113";
   if (form->rank == 0) return "KRN-111";
   if (form->input == TENSOR_BROADCAST) return "KRN-109";
   return form->input == TENSOR_PLAIN && plain_output ? NULL : "KRN-112";

@@ -38,7 +38,15 @@ typedef enum values {
   VALUES_LARGEST    /* the largest finite number: sums and products are infinite, or wrap */
 } values_t;
 
-enum { ALIAS_ALL = 4 }; /* the output is both inputs of add or mul */
+enum { ALIAS_ALL = 4 }; /* the output is two inputs, which are one */
+
+/* How two inputs of one dtype, the first two that can have the output's, are one memory. */
+typedef enum sharing {
+  SHARING_NONE = 0,
+  SHARING_TURNED, /* the second is the first with its dimensions the other way round */
+  SHARING_WHOLE,  /* they are one and the same */
+  SHARING_PART    /* the second begins an element later */
+} sharing_t;
 
 /* What an operation is to be like. For mm the sizes are rows, inner and columns. */
 typedef struct form {
@@ -51,10 +59,12 @@ typedef struct form {
   tensor_layout_t input;
   tensor_layout_t output;
   values_t values;
-  int alias;           /* 0, or 1 + the input that the output is, or ALIAS_ALL */
-  bool shared;         /* inputs of one dtype are one memory: each the last one, turned */
-  uint32_t reduced;    /* sum: bit k means dimension k; 0 means all, by an absent list */
-  bool empty_dim_list; /* sum: all, by a list without items */
+  int alias; /* 0, or 1 + the input that the output is, or ALIAS_ALL */
+  sharing_t sharing;
+  int apart;              /* 0, or 1 + the input that alone is laid out as `input` says */
+  tensor_layout_t others; /* how the other inputs are laid out then */
+  uint32_t reduced;       /* sum: bit k means dimension k; 0 means all, by an absent list */
+  bool empty_dim_list;    /* sum: all, by a list without items */
   bool keepdim;
   const double* alpha; /* add: NULL takes one at random */
 } form_t;

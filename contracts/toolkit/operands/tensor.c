@@ -19,7 +19,7 @@ static int32_t dimension_at(const tensor_t* tensor, tensor_layout_t layout, int3
 }
 
 static int64_t set_strides(tensor_t* tensor, tensor_layout_t layout) {
-  int64_t stride = layout == TENSOR_GAPS ? 2 : 1;
+  int64_t stride = layout == TENSOR_THIRDS ? 3 : layout == TENSOR_GAPS ? 2 : 1;
   for (int32_t k = 0; k < tensor->rank; ++k) {
     const int32_t dimension = dimension_at(tensor, layout, k);
     tensor->strides[dimension] = stride;

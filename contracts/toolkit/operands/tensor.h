@@ -30,7 +30,8 @@ typedef enum tensor_layout {
   TENSOR_BACKWARDS,                 /* the last dimension backwards */
   TENSOR_SWAPPED,                   /* contiguous, the last two dimensions have changed places */
   TENSOR_ROTATED,                   /* contiguous, the last dimension outermost */
-  TENSOR_BROADCAST_ALL              /* one element for all; for inputs */
+  TENSOR_BROADCAST_ALL,             /* one element for all; for inputs */
+  TENSOR_THIRDS                     /* every third element */
 } tensor_layout_t;
 
 typedef struct tensor {

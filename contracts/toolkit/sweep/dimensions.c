@@ -141,15 +141,27 @@ static void set_state(scene_t* scene) {
     put(scene, other, SCRATCH_WORKS + i, &fx->error);
 }
 
+/* Spares most cases this memory, which takes longer than what they are about. */
+static bool uses_scratch(const sweep_case_t* one) {
+  return sweep_get(one, &sweep_pending) != 0 || sweep_get(one, &sweep_state) == SWEEP_BUSY ||
+         sweep_get(one, &sweep_stream) == SWEEP_STREAM_USED;
+}
+
+void scene_scratch(scene_t* scene) {
+  tbk_fixture_t* fx = scene->fx;
+  if (scene->scratch_model != NULL) return;
+  scene->unit = fx_round(fx, 16);
+  const uint64_t bytes = (SCRATCH_WORKS + 8) * scene->unit;
+  scene->scratch_model = fx_bytes(fx, bytes);
+  scene->scratch = fx_alloc_with(fx, fx_bytes(fx, bytes), bytes);
+}
+
 void scene_begin(tbk_fixture_t* fx, const sweep_case_t* one, scene_t* scene) {
   *scene = (scene_t){.fx = fx, .one = one};
   scene->error = sweep_get(one, &sweep_error) == 1 ? NULL : &fx->error;
   if (sweep_get(one, &sweep_device) == 1) fx_use_device(fx, fx_second_device(fx));
   if (sweep_get(one, &sweep_state) == SWEEP_REOPENED) reopen(fx);
-  scene->unit = fx_round(fx, 16);
-  uint64_t bytes = (SCRATCH_WORKS + 8) * scene->unit;
-  scene->scratch_model = fx_bytes(fx, bytes);
-  scene->scratch = fx_alloc_with(fx, fx_bytes(fx, bytes), bytes);
+  if (uses_scratch(one)) scene_scratch(scene);
   set_state(scene);
   use_stream(scene);
   if (sweep_get(one, &sweep_stream) != SWEEP_STREAM_USED) return;

@@ -51,7 +51,7 @@ typedef struct scene {
   const sweep_case_t* one;
   tbk_stream_t* stream; /* NULL: calls are complete on return */
   tbk_error_t* error;   /* for the call that the case is about; may be NULL */
-  tbk_memory_t scratch; /* what pending works write, a byte pattern for each */
+  tbk_memory_t scratch; /* a byte pattern for each of the works that write it; 0: none does */
   uint8_t* scratch_model;
   uint64_t unit; /* bytes of each of them */
 } scene_t;
@@ -59,6 +59,8 @@ typedef struct scene {
 /* Returns whether streams, memory and devices suffice for what the case has of these dimensions. */
 bool scene_fits(const tbk_fixture_t* fx, const sweep_case_t* one);
 void scene_begin(tbk_fixture_t* fx, const sweep_case_t* one, scene_t* scene);
+/* Makes `scratch`, also where nothing is pending that writes it. */
+void scene_scratch(scene_t* scene);
 /* Enqueues the pending works behind a delay; so that they are pending when the next call comes. */
 void scene_load(scene_t* scene);
 /* Calls `function` by the thread of the case. `fx` there allows CHECK, and no REQUIRE. */

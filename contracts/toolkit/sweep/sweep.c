@@ -33,8 +33,9 @@ static size_t dimension_count(const sweep_space_t* space) {
 }
 
 int64_t sweep_get(const sweep_case_t* one, const sweep_dimension_t* dimension) {
-  for (size_t i = 0; i < dimension_count(one->space); i++)
-    if (one->space->dimensions[i] == dimension) return dimension->values[one->chosen[i]].value;
+  const sweep_dimension_t* const* all = one->space->dimensions;
+  for (size_t i = 0; i < SWEEP_DIMENSIONS && all[i] != NULL; i++)
+    if (all[i] == dimension) return dimension->values[one->chosen[i]].value;
   return 0;
 }
 
@@ -107,8 +108,9 @@ static int64_t cost(const generator_t* self, const sweep_case_t* one) {
 }
 
 static sweep_case_t draw_case(generator_t* self, const sweep_space_t* space, const fixed_t* fixed) {
+  const size_t count = dimension_count(space);
   sweep_case_t one = {.space = space};
-  for (size_t i = 0; i < dimension_count(space); i++)
+  for (size_t i = 0; i < count; i++)
     one.chosen[i] = (fixed->dimensions >> i & 1) != 0
                         ? fixed->chosen[i]
                         : (uint8_t)draw(self, space->dimensions[i]->count);
