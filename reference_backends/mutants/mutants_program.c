@@ -210,7 +210,7 @@ LAUNCH(equal_to_itself_is_folded) {
   LAUNCH_REWRITTEN(put_folded, 0);
 }
 
-/* As if there were neither 0 nor infinities. */
+/* Folds a quotient, as if there were neither 0 nor infinities. */
 static uint32_t put_quotient_of_one(rewrite_t* to, const tbk_instruction_t* i,
                                     const uint32_t* operands, uint64_t context) {
   const uint64_t one = i->dtype == TBK_FLOAT64 ? UINT64_C(0x3ff0000000000000) : 0x3f800000;

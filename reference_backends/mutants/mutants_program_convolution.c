@@ -79,7 +79,7 @@ static bool has_one_tap(const convolution_copy_t* c) {
     if (c->views[BY].sizes[d] != 1) return false;
   return true;
 }
-/* As a product of matrices is done, whose rows lie beside each other. */
+/* Takes a product of matrices, whose rows lie beside each other, for it. */
 LAUNCH(gradients_of_one_tap_have_no_stride) {
   CONVOLUTION_CHANGED(for (int d = 0; d < SPATIAL && c->mode == IN && has_one_tap(c); d++)
                           c->stride[d] = 1);

@@ -111,7 +111,7 @@ LAUNCH(second_index_is_the_first) {
 LAUNCH(accumulation_is_a_write) {
   LAUNCH_CHANGED(if (c->arguments.mode > TBK_INDEX_WRITE) c->arguments.mode = TBK_INDEX_WRITE);
 }
-/* Columns of places whose every index is one are multiplied with the first of them. */
+/* Keeps the first of places that share every index, as if to load them once were to count them once. */
 static void keep_first_row(copy_t* c) {
   if (c->arguments.mode != TBK_INDEX_MUL || c->values.rank < 2 || c->sizes[1][0] < 2 ||
       c->arguments.index_count == 0)
@@ -126,7 +126,7 @@ static void keep_first_row(copy_t* c) {
 LAUNCH(columns_of_one_index_are_multiplied_once) {
   LAUNCH_CHANGED(keep_first_row(c));
 }
-/* Where the first index is expanded, so is the second. */
+/* Expands the second index where the first one is, as if the layout of one were that of all. */
 LAUNCH(expanded_first_index_expands_the_second) {
   LAUNCH_CHANGED(if (c->arguments.mode == TBK_INDEX_ADD && c->arguments.index_count == 2) {
     for (int32_t d = 0; d < c->values.rank; d++)

@@ -105,7 +105,7 @@ LAUNCH(nan_is_lost_where_it_comes_first) {
   LAUNCH_REWRITTEN(combine, put_plain_max, 0);
 }
 
-/* Of three dimensions the last comes first, which lies farthest apart. */
+/* Puts the last of three dimensions first, which lies farthest apart, so that memory is walked as it lies. */
 static void rotate(int64_t* of) {
   const int64_t last = of[2];
   of[2] = of[1], of[1] = of[0], of[0] = last;

@@ -217,7 +217,7 @@ LAUNCH(scans_in_place_are_refused) {
 LAUNCH(scans_in_place_are_left_out) {
   return is_in_place(copy_of(arguments)) ? TBK_OK : LAUNCH_INNER;
 }
-/* Whether finish reads what is written. */
+/* Tells whether finish reads what is written. */
 static bool finishes_in_place(generic_copy_t* c) {
   for (size_t s = 0; s < c->set_count; s++)
     for (size_t k = 0; k < c->outputs; k++)
@@ -226,7 +226,7 @@ static bool finishes_in_place(generic_copy_t* c) {
           return true;
   return false;
 }
-/* One kernel for each output, the last first. */
+/* Launches a kernel for each output, the last first, as if none read what another writes. */
 LAUNCH(outputs_of_a_scan_in_place_are_made_in_turn) {
   generic_copy_t* c = generic_copy_of(KERNEL_NAME, arguments);
   if (c == NULL || c->outputs < 2 || !finishes_in_place(c)) return LAUNCH_INNER;

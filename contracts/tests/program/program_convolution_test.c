@@ -57,7 +57,7 @@ static const shape_t shapes[] = {
     [PADDED] = {2, 1, {3, 4}, {2, 3}, {1, 2}, {4, 5}, {1, 1}, 0},
     [DILATED] = {2, 2, {9, 8}, {3, 2}, {1, 2}, {2, 1}, {2, 3}, 0},
     [POINTS] = {2, 3, {4, 5}, {1, 1}, {1, 1}, {0, 0}, {1, 1}, 0},
-    /* One tap is a product of matrices, but for what is beside it. */
+    /* Have one tap, which is a product of matrices but for what is beside it. */
     [POINTS_PADDED] = {2, 2, {3, 4}, {1, 1}, {1, 1}, {1, 2}, {1, 1}, 0},
     [POINTS_STRIDED] = {2, 2, {5, 7}, {1, 1}, {2, 3}, {0, 0}, {1, 1}, 0},
     [POINTS_DILATED] = {2, 2, {4, 3}, {1, 1}, {1, 1}, {0, 0}, {3, 2}, 0},
@@ -249,20 +249,38 @@ SPACE(real_space, sum_axis, every_mode, real_axis, group_axis, bias_axis, run_or
 SPACE(half_space, sum_axis, every_mode, half_axis, group_axis, bias_axis, run_ordinary);
 SPACE(edge_space, edge_axis, every_mode, dtype_axis, no_group_axis, bias_axis, run_whole);
 
-/* Of one tap, quick: which groups, and little else; and thorough. */
-#define POINTS_OF(mode, quick, every)                                                          \
-  static const sweep_space_t quick##_space = {                                                 \
-      {&point_axis, &mode##_mode, &real_axis, &group_axis}, fits, run_whole, 0};               \
-  SPACE(every##_space, point_axis, mode##_mode, dtype_axis, group_axis, bias_axis, run_whole); \
-  static void quick(tbk_fixture_t* fx) {                                                       \
-    sweep_run(fx, &quick##_space);                                                             \
-  }                                                                                            \
-  static void every(tbk_fixture_t* fx) {                                                       \
-    sweep_run_light(fx, &every##_space, products);                                             \
-  }
-POINTS_OF(output, one_tap_has_padding_and_stride, every_pair_of_one_tap_has_padding_and_stride)
-POINTS_OF(input, inputs_of_one_tap_are_named_by_stride, every_pair_of_one_tap_names_its_input)
-POINTS_OF(weight, one_tap_sums_over_all_places, every_pair_of_one_tap_sums_over_all_places)
+/* Make spaces of one tap, which libraries have a faster way for: of groups and little else, and of all. */
+#define POINTS_OF(name, mode)                                               \
+  static const sweep_space_t name##_point_space = {                         \
+      {&point_axis, &(mode), &real_axis, &group_axis}, fits, run_whole, 0}; \
+  SPACE(every_##name##_point_space, point_axis, mode, dtype_axis, group_axis, bias_axis, run_whole)
+POINTS_OF(output, output_mode);
+POINTS_OF(input, input_mode);
+POINTS_OF(weight, weight_mode);
+
+static void one_tap_has_padding_and_stride(tbk_fixture_t* fx) {
+  sweep_run(fx, &output_point_space);
+}
+
+static void every_pair_of_one_tap_has_padding_and_stride(tbk_fixture_t* fx) {
+  sweep_run_light(fx, &every_output_point_space, products);
+}
+
+static void inputs_of_one_tap_are_named_by_stride(tbk_fixture_t* fx) {
+  sweep_run(fx, &input_point_space);
+}
+
+static void every_pair_of_one_tap_names_its_input(tbk_fixture_t* fx) {
+  sweep_run_light(fx, &every_input_point_space, products);
+}
+
+static void one_tap_sums_over_all_places(tbk_fixture_t* fx) {
+  sweep_run(fx, &weight_point_space);
+}
+
+static void every_pair_of_one_tap_sums_over_all_places(tbk_fixture_t* fx) {
+  sweep_run_light(fx, &every_weight_point_space, products);
+}
 
 static void each_place_sums_its_taps_and_channels(tbk_fixture_t* fx) {
   sweep_run_light(fx, &output_space, products);

@@ -146,7 +146,7 @@ SWEEP_DIMENSION(values_axis, "values", {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_
   }
 SWEEP_DIMENSION(place_axis, "indices", PLACES, SHARED_PLACES);
 SWEEP_DIMENSION(shared_axis, "indices", SHARED_PLACES, {"middle", TENSOR_BROADCAST_MIDDLE});
-/* Which of the indices lie so; the others are plain. */
+/* Says which of the indices lie so; the others are plain, so that places of one index are apart all the same. */
 SWEEP_DIMENSION(alone_axis, "lie", {"all", 0}, {"first", 1}, {"second", 2});
 SWEEP_DIMENSION(shared_shape_axis, "shape", {"groups", GROUPS}, {"pairs", PAIRS});
 SWEEP_DIMENSION(every_shared_shape_axis, "shape", {"groups", GROUPS}, {"pairs", PAIRS},
@@ -256,7 +256,7 @@ SPACE(negative_space, indexed_axis, mode_axis, few_axis, drawn_axis, negative_ax
 SPACE(bad_space, indexed_axis, mode_axis, few_axis, bad_axis, count_axis, run_bad);
 SPACE(flat_space, flat_axis, mode_axis, few_axis, drawn_axis, count_axis, run_inside);
 
-/* Each way in which places share an index meets every shape and mode: they are many, and go to one element. */
+/* Meet each way in which places share an index with every shape and mode: they are many, and go to one element. */
 static const sweep_space_t shared_space = {
     {&shared_shape_axis, &merge_axis, &one_axis, &shared_axis, &alone_axis, &index_axis},
     fits,

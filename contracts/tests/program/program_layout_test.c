@@ -64,7 +64,7 @@ static const shape_t shapes[] = {
     {2, {700, 3}},
 };
 
-/* A space has one of the four dimensions. */
+/* Adds up what is 0 but in one of four dimensions, as a space has one alone. */
 static const shape_t* shape_of(const sweep_case_t* one) {
   return &shapes[sweep_get(one, &shape_axis) + sweep_get(one, &square_axis) +
                  sweep_get(one, &long_axis) + sweep_get(one, &few_shapes_axis)];
@@ -197,7 +197,7 @@ static void each_set_is_computed(tbk_fixture_t* fx) {
   sweep_run(fx, &sets_space);
 }
 
-/* Each of several results reads each input, so that none is done before all are read. */
+/* Reads each input for each result, so that none may be written before all are read. */
 static const char crossed[] =
     "program 1\ninput 0 INT64\ninput 1 INT64\ninput 2 INT64\ninput 3 INT32\n"
     "v0 = LOAD INT64 slot 0\nv1 = LOAD INT64 slot 1\nv2 = LOAD INT64 slot 2\n"
@@ -207,12 +207,12 @@ static const char crossed[] =
     "v14 = ADD INT64 v7 v10\nv15 = CAST INT32 v14\nv16 = XOR INT32 v15 v3\n"
     "result 0 v7\nresult 1 v10\nresult 2 v13\nresult 3 v16\n";
 
-/* Of each output 0, or 1 + the input that it is. */
+/* Says of each output 0, or 1 + the input that it is. */
 static const uint8_t aliases[][TBK_PROGRAM_MOST_RESULTS] = {
     {0},    {1},       {0, 1},       {0, 0, 1}, {2},          {0, 2},      {0, 0, 2}, {3},
     {0, 3}, {0, 0, 3}, {0, 0, 0, 4}, {2, 1},    {3, 0, 1},    {0, 3, 2},   {2, 3, 1}, {3, 1, 2},
     {1, 2}, {2, 3},    {0, 2, 1},    {1, 2, 3}, {1, 2, 3, 4}, {3, 1, 2, 4}};
-/* Outputs and, behind them, the inputs that they are. */
+/* Names outputs and, behind them, the inputs that they are: each one, crossed, in a ring, all. */
 SWEEP_DIMENSION(aliases_axis, "aliases", {"none", 0}, {"0:0", 1}, {"1:0", 2}, {"2:0", 3},
                 {"0:1", 4}, {"1:1", 5}, {"2:1", 6}, {"0:2", 7}, {"1:2", 8}, {"2:2", 9}, {"3:3", 10},
                 {"01:10", 11}, {"02:20", 12}, {"12:21", 13}, {"012:120", 14}, {"012:201", 15},

@@ -42,7 +42,8 @@ SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
                 {"broadcast", TENSOR_BROADCAST}, {"last", TENSOR_BROADCAST_LAST},
                 {"reversed", TENSOR_REVERSED}, {"backwards", TENSOR_BACKWARDS});
-/* How the dimensions that go lie in memory, among themselves and beside those that stay. */
+/* Say how the dimensions that go lie in memory, among themselves and beside those that stay: whoever walks as they lie
+ * takes another order. */
 SWEEP_DIMENSION(lie_axis, "input", {"turned", TENSOR_TURNED}, {"swapped", TENSOR_SWAPPED},
                 {"rotated", TENSOR_ROTATED}, {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(every_lie_axis, "input", {"turned", TENSOR_TURNED}, {"swapped", TENSOR_SWAPPED},
@@ -162,7 +163,7 @@ SPACE(state_space, state_axis, inner_axis);
 SPACE(place_space, place_axis, inner_axis);
 SPACE(nan_space, nan_axis, inner_axis);
 SPACE(empty_space, any_row_axis, empty_axis);
-/* Every layout of dimensions that go meets every number of them, and of those that stay. */
+/* Meet every layout of dimensions that go with every number of them, and of those that stay. */
 static const sweep_space_t lie_space = {
     {&lie_row_axis, &few_factors_axis, &few_dims_axis, &few_outer_axis, &lie_axis},
     fits,

@@ -35,7 +35,8 @@ SWEEP_DIMENSION(alias_axis, "row", ROW(SCAN_SUM_INTEGERS, "sum"), ROW(SCAN_ORDER
 SWEEP_DIMENSION(both_axis, "direction", {"forward", 0}, {"reverse", TBK_SCAN_REVERSE});
 SWEEP_DIMENSION(back_axis, "direction", {"reverse", TBK_SCAN_REVERSE});
 SWEEP_DIMENSION(apart_axis, "place", {"apart", 0});
-/* Outputs and, behind them, the inputs that they are, those of finish behind those of the map. */
+/* Names outputs and, behind them, the inputs that they are, those of finish behind those of the map: either is read
+ * where it may be written. */
 SWEEP_DIMENSION(same_axis, "place", {"0:0", 1}, {"1:0", 2});
 SWEEP_DIMENSION(cross_axis, "place", {"0:0", 1}, {"1:0", 2}, {"0:1", 3}, {"1:1", 4}, {"01:01", 5},
                 {"01:10", 6});
@@ -72,7 +73,7 @@ static int64_t at(const sweep_case_t* one, size_t dimension) {
 }
 enum { ROW_ID, DIRECTION, ALIAS }; /* the first dimensions of each space */
 
-/* A space has one of both dimensions. */
+/* Adds up what is 0 in one of both dimensions, as a space has one alone. */
 static int64_t length_of(const sweep_case_t* one) {
   return sweep_get(one, &length_axis) + sweep_get(one, &short_axis);
 }
@@ -85,7 +86,7 @@ static int64_t elements(const sweep_case_t* one) {
   return count;
 }
 
-/* Rows of one input have it as their first output. */
+/* Leaves out what a row has no second input or output for. */
 static bool alias_fits(int64_t row, int64_t alias) {
   return alias <= 1 || row == SCAN_ORDERED || row == SCAN_FINISHED;
 }

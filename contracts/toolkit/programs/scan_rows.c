@@ -71,7 +71,7 @@ const reduction_row_t scan_rows[] = {
          JOB_ANY,
          0,
          {0}},
-    /* The same of one input: nothing but it has an order in memory. */
+    /* Take both of one input, so that its layout alone decides in which order memory has it. */
     [SCAN_ORDERED_ALONE] =
         {LOAD("INT64") "v1 = CONSTANT INT64 bits 0x1\nv2 = OR INT64 v0 v1\n"
                        "result 0 v2\nresult 1 v0\n",
