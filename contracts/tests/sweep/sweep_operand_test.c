@@ -12,37 +12,62 @@
 
 /* ---------------------------------------------------------------------- inputs that are one ---- */
 
-#define INPUTS_OF_ONE(name, id, shape)                                                         \
-  static bool fits_##name(const tbk_fixture_t* fx, const sweep_case_t* one) {                  \
-    return kernel_fits(fx, one, id);                                                           \
-  }                                                                                            \
-  static void run_##name(tbk_fixture_t* fx, sweep_case_t* one) {                               \
-    kernel_run(fx, one, id);                                                                   \
-  }                                                                                            \
-  static void inputs_of_##name##_may_be_one(tbk_fixture_t* fx) {                               \
-    static const sweep_space_t space = {                                                       \
-        {&kernel_sharing_axis, &kernel_near_input_axis, &kernel_into_axis, &kernel_dtype_axis, \
-         &kernel_near_output_axis, &shape, &kernel_how_axis, &kernel_made_axis},               \
-        fits_##name,                                                                           \
-        run_##name,                                                                            \
-        2};                                                                                    \
-    sweep_run(fx, &space);                                                                     \
-  }                                                                                            \
-  static void inputs_of_##name##_may_be_one_in_every_form(tbk_fixture_t* fx) {                 \
-    static const sweep_space_t space = {                                                       \
-        {&kernel_sharing_axis, &kernel_input_axis, &kernel_dtype_axis, &kernel_output_axis,    \
-         &shape, &kernel_into_axis, &kernel_how_axis, &kernel_made_axis, SCENE},               \
-        fits_##name,                                                                           \
-        run_##name,                                                                            \
-        3};                                                                                    \
-    sweep_run(fx, &space);                                                                     \
-  }                                                                                            \
-  _Static_assert(1, "")
+#define SPACES_OF_ONE(name, id, shape)                                                            \
+  static bool fits_##name(const tbk_fixture_t* fx, const sweep_case_t* one) {                     \
+    return kernel_fits(fx, one, id);                                                              \
+  }                                                                                               \
+  static void run_##name(tbk_fixture_t* fx, sweep_case_t* one) {                                  \
+    kernel_run(fx, one, id);                                                                      \
+  }                                                                                               \
+  static const sweep_space_t name##_of_one = {                                                    \
+      {&kernel_sharing_axis, &kernel_near_input_axis, &kernel_into_axis, &kernel_dtype_axis,      \
+       &kernel_near_output_axis, &shape, &kernel_how_axis, &kernel_made_axis},                    \
+      fits_##name,                                                                                \
+      run_##name,                                                                                 \
+      2};                                                                                         \
+  static const sweep_space_t every_##name##_of_one = {                                            \
+      {&kernel_sharing_axis, &kernel_input_axis, &kernel_dtype_axis, &kernel_output_axis, &shape, \
+       &kernel_into_axis, &kernel_how_axis, &kernel_made_axis, SCENE},                            \
+      fits_##name,                                                                                \
+      run_##name,                                                                                 \
+      3}
 
-INPUTS_OF_ONE(add, OPERATOR_ADD, kernel_small_axis);
-INPUTS_OF_ONE(mul, OPERATOR_MUL, kernel_small_axis);
-INPUTS_OF_ONE(where, OPERATOR_WHERE, kernel_small_axis);
-INPUTS_OF_ONE(mm, OPERATOR_MM, kernel_small_product_axis);
+SPACES_OF_ONE(add, OPERATOR_ADD, kernel_small_axis);
+SPACES_OF_ONE(mul, OPERATOR_MUL, kernel_small_axis);
+SPACES_OF_ONE(where, OPERATOR_WHERE, kernel_small_axis);
+SPACES_OF_ONE(mm, OPERATOR_MM, kernel_small_product_axis);
+
+static void inputs_of_add_may_be_one(tbk_fixture_t* fx) {
+  sweep_run(fx, &add_of_one);
+}
+
+static void inputs_of_add_may_be_one_in_every_form(tbk_fixture_t* fx) {
+  sweep_run(fx, &every_add_of_one);
+}
+
+static void inputs_of_mul_may_be_one(tbk_fixture_t* fx) {
+  sweep_run(fx, &mul_of_one);
+}
+
+static void inputs_of_mul_may_be_one_in_every_form(tbk_fixture_t* fx) {
+  sweep_run(fx, &every_mul_of_one);
+}
+
+static void inputs_of_where_may_be_one(tbk_fixture_t* fx) {
+  sweep_run(fx, &where_of_one);
+}
+
+static void inputs_of_where_may_be_one_in_every_form(tbk_fixture_t* fx) {
+  sweep_run(fx, &every_where_of_one);
+}
+
+static void inputs_of_mm_may_be_one(tbk_fixture_t* fx) {
+  sweep_run(fx, &mm_of_one);
+}
+
+static void inputs_of_mm_may_be_one_in_every_form(tbk_fixture_t* fx) {
+  sweep_run(fx, &every_mm_of_one);
+}
 
 /* ---------------------------------------------------------------- operands with other layouts -- */
 
