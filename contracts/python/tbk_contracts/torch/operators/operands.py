@@ -90,7 +90,27 @@ def try_layouts(made: Subject, device: torch.device) -> int:
         placed = _put(made, sample, device)
         made.judge(rules.on_device(partial(_plain, entry, placed), device), device)
         asked += 1
-    return asked + _try_expanded(made, device)
+    return asked + _try_expanded(made, device) + _try_flat(made, device)
+
+
+def _try_flat(made: Subject, device: torch.device) -> int:
+    """Tries matrices, transposed, where what was picked has one dimension more."""
+    if not any(one.dim() == 3 for one in made.sample.tensors()):
+        return 0
+    flat = made.sample.map(
+        lambda leaf: leaf[0] if isinstance(leaf, torch.Tensor) and leaf.dim() == 3 else leaf
+    )
+    plain = oracle.plainly(made.entry, flat)
+    if plain is None:
+        return 0
+    other = Subject(made.entry, flat, plain, made.dtype)
+    sample = _laid(flat, _transposed, "transposed")
+    seen = rules.outcome(lambda: _plain(made.entry, sample))
+    if isinstance(seen, Exception) or not other.agrees(seen):
+        return 0
+    placed = _put(other, sample, device)
+    other.judge(rules.on_device(partial(_plain, made.entry, placed), device), device)
+    return 1
 
 
 def _try_expanded(made: Subject, device: torch.device) -> int:

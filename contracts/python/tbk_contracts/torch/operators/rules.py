@@ -122,12 +122,12 @@ def on_device(call: Call, device: torch.device) -> Any:
 
 def refuses(what: str, on_host: Any, call: Call, device: torch.device) -> bool:
     """Checks that the device refuses what the host has refused, which `on_host` tells."""
-    if not isinstance(on_host, (RuntimeError, IndexError, ValueError)):
+    if not isinstance(on_host, (RuntimeError, IndexError, ValueError, TypeError)):
         return False
     if isinstance(on_host, NotImplementedError) or missing.lacking(on_host):
         return False
-    wanted = RuntimeError if isinstance(on_host, RuntimeError) else type(on_host)
-    check.raises(what, wanted, lambda: on_device(call, device))
+    # Of which type it is, is of a clause of its own.
+    check.raises(what, (RuntimeError, type(on_host)), lambda: on_device(call, device))
     return True
 
 
