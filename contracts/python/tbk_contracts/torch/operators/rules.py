@@ -127,7 +127,8 @@ def refuses(what: str, on_host: Any, call: Call, device: torch.device) -> bool:
     if isinstance(on_host, NotImplementedError) or missing.lacking(on_host):
         return False
     # Of which type it is, is of a clause of its own.
-    check.raises(what, (RuntimeError, type(on_host)), lambda: on_device(call, device))
+    wanted = tuple(dict.fromkeys((RuntimeError, type(on_host))))
+    check.raises(what, wanted, lambda: on_device(call, device))
     return True
 
 
