@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_map
 
 from tbk_contracts.torch import check
-from tbk_contracts.torch.operators import layouts, oracle, rules, table
+from tbk_contracts.torch.operators import forms, layouts, oracle, rules, table
 from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.rules import CPU, Subject
 from tbk_contracts.torch.operators.samples import Sample
@@ -140,7 +140,15 @@ _COPIES = frozenset({"as_strided_scatter", "diagonal_scatter", "select_scatter",
 
 
 def has_operands(entry: Entry) -> bool:
-    return entry.title not in table.ONLY_INPUT_MOVES | _COPIES
+    """Returns whether there may be operands of two devices, as far as the schema tells."""
+    if entry.title in table.ONLY_INPUT_MOVES | _COPIES:
+        return False
+    schemas = list(forms.overloads(forms.base(entry)))
+    return not schemas or rules.has_out(entry) or any(
+        sum("Tensor" in str(one.type) for one in schema.arguments if not one.is_out) > 1
+        or any("List[" in str(one.type) and "Tensor" in str(one.type) for one in schema.arguments)
+        for schema in schemas
+    )  # fmt: skip
 
 
 @contextmanager
