@@ -21,8 +21,10 @@ def _has_any(entry: Entry) -> bool:
 
 def _is_quick(entry: Entry, name: str) -> bool:
     """Returns whether an operator of several operands is tried for overlaps."""
-    of_one = type(entry.info).__name__ == "UnaryUfuncInfo"
-    return name.startswith("that_overlaps") and rules.has_in_place(entry) and not of_one
+    kind = type(entry.info).__name__
+    if name == "that_overlaps_an_operand":
+        return kind == "BinaryUfuncInfo"
+    return name == "that_overlaps_itself" and kind == "OpInfo" and rules.has_in_place(entry)
 
 
 CLAUSES = {"of_any_size": "OPS-523", "of_any_strides": "OPS-524", "that_overlaps_itself": "OPS-526",

@@ -95,6 +95,8 @@ def try_layouts(made: Subject, device: torch.device) -> int:
 
 def _try_flat(made: Subject, device: torch.device) -> int:
     """Tries matrices, transposed, where what was picked has one dimension more."""
+    if made.entry.kind is table.Class.BOUND:  # few rows, whose variance may be next to nothing
+        return 0
     if not any(one.dim() == 3 for one in made.sample.tensors()):
         return 0
     flat = made.sample.map(
@@ -116,7 +118,9 @@ def _try_flat(made: Subject, device: torch.device) -> int:
 def _try_expanded(made: Subject, device: torch.device) -> int:
     entry, dtype = made.entry, made.dtype
     sample = _laid(made.sample, _expanded, "expanded")
-    if entry.title in table.DISTINCT | table.OF_EQUALS:
+    of_rows = type(entry.info).__name__ in ("UnaryUfuncInfo", "BinaryUfuncInfo", "ReductionOpInfo")
+    ill = entry.kind is table.Class.BOUND and not of_rows  # equal rows, whose variance is none
+    if ill or entry.title in table.DISTINCT | table.OF_EQUALS:
         return 0
     plain = oracle.plainly(entry, _laid(sample, torch.clone, "expanded"))
     if plain is None or isinstance(rules.outcome(lambda: _plain(entry, sample)), Exception):
