@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -102,6 +103,26 @@ def test_set_checks_what_it_is_given(device: torch.device) -> None:
     have = there.untyped_storage().nbytes()
     check.that("bytes of the storage that grew", have >= 40, expected=">= 40", seen=have)
     check.tensor("what it held", host.download(there[:3]), torch.tensor([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("rank", range(6))
+@clause("OPS-510", needs="dtype:float32")
+def test_strides_are_those_asked_for(device: torch.device, rank: int) -> None:
+    """In any order of dimensions, with gaps and without, and where elements share memory."""
+    source = host.counting((2000,))
+    placed = host.upload(source, device)
+    shape = (2, 3, 2, 3, 2)[:rank]
+    dense = [math.prod(shape[index + 1 :]) for index in range(rank)]
+    turned = [math.prod(shape[:index]) for index in range(rank)]
+    for steps in (dense, turned, [3 * one for one in dense], [0] * rank, [1] * rank,
+                  [*dense[1:], *dense[:1]]):  # fmt: skip
+        expected = source.as_strided(shape, steps, 5)
+        there = torch.empty(0, device=device)
+        there.set_(placed.untyped_storage(), 5, shape, tuple(steps))
+        for what, seen in (("set_", there), ("as_strided", placed.as_strided(shape, steps, 5))):
+            check.equal(f"strides of {what}", seen.stride(), tuple(steps))
+            check.equal(f"offset of {what}", seen.storage_offset(), 5)
+            check.tensor(f"elements of {what}", host.download(seen), expected)
 
 
 @clause("OPS-510", needs="accelerator")

@@ -26,13 +26,15 @@ _OPTIONS = ("bool", "number", "str", "Optional[str]", "Optional[number]", "Optio
             "Optional[float]")  # fmt: skip
 
 
-def _overloads(name: str) -> Iterator[Any]:
+def overloads(name: str) -> Iterator[Any]:
+    """Yields the schemas that an operator has."""
     packet = getattr(torch.ops.aten, name, None)
     for each in packet.overloads() if packet is not None else ():
         yield getattr(packet, each)._schema
 
 
-def _base(entry: Entry) -> str:
+def base(entry: Entry) -> str:
+    """Returns the name of the operator that an entry is of."""
     return str(entry.info.aten_name or entry.info.name).rpartition(".")[2]
 
 
@@ -44,7 +46,7 @@ def _options(schema: Any) -> list[Any]:
 
 def has_switch(entry: Entry) -> bool:
     """Returns whether something can be turned on or off."""
-    return any(str(one.type) == "bool" for schema in _overloads(_base(entry))
+    return any(str(one.type) == "bool" for schema in overloads(base(entry))
                for one in _options(schema))  # fmt: skip
 
 
@@ -54,12 +56,12 @@ def _is_judged(entry: Entry) -> bool:
 
 def _has_in_place(entry: Entry) -> bool:
     name = getattr(entry.info.inplace_variant, "__name__", "")
-    return bool(name) and _is_judged(entry) and any(_options(schema) for schema in _overloads(name))
+    return bool(name) and _is_judged(entry) and any(_options(schema) for schema in overloads(name))
 
 
 def _has_out(entry: Entry) -> bool:
     return bool(entry.info.supports_out) and _is_judged(entry) and any(
-        _options(schema) for schema in _overloads(_base(entry))
+        _options(schema) for schema in overloads(base(entry))
         if any(one.is_out for one in schema.arguments)
     )  # fmt: skip
 

@@ -213,8 +213,8 @@ def is_inexact(leaf: Any) -> bool:
     return isinstance(leaf, (float, complex))
 
 
-def expect(entry: Entry, sample: Sample, dtype: torch.dtype) -> Expected | None:
-    """Returns None where PyTorch's CPU has no answer for this sample."""
+def plainly(entry: Entry, sample: Sample) -> Expected | None:
+    """Returns the answer in the dtype that is judged alone; None where PyTorch's CPU has none."""
     function: Function = entry.info.op
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -228,8 +228,17 @@ def expect(entry: Entry, sample: Sample, dtype: torch.dtype) -> Expected | None:
             return None
         plain = leaves(result)
         dtypes = frozenset(watch.dtypes | {one.dtype for one in tensors(plain)})
-        made = Expected(plain, None, [], copied.tensors(), watch.draws, dtypes)
-        if watch.draws or entry.kind in (table.Class.EXACT, table.Class.STATISTICS):
+        return Expected(plain, None, [], copied.tensors(), watch.draws, dtypes)
+
+
+def expect(entry: Entry, sample: Sample, dtype: torch.dtype) -> Expected | None:
+    """Returns None where PyTorch's CPU has no answer for this sample."""
+    made = plainly(entry, sample)
+    if made is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if made.draws or entry.kind in (table.Class.EXACT, table.Class.STATISTICS):
             return made
         if not any(is_inexact(leaf) for leaf in made.plain):
             return made

@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules of all operators that one of them does not keep: outputs, overlaps, hosts, generators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tbk_torch_mutants.kernels import around
+from tbk_torch_mutants.table import mutant
+
+OUTPUTS = "torch_operator_outputs/"
+
+
+@mutant("larger_out_stays_large", "OPS-523", "a product of batches, to more elements than it has",
+        narrow=True, tests=f"{OUTPUTS}bmm")  # fmt: skip
+def _() -> None:
+    def change(product: Any, one: Any, other: Any, *, out: torch.Tensor) -> Any:
+        wanted = torch.Size((one.shape[0], one.shape[1], other.shape[2]))
+        if not out.is_contiguous() or out.numel() <= wanted.numel():
+            return product(one, other, out=out)
+        product(one, other, out=out.view(-1)[: wanted.numel()].view(wanted))
+        return out
+
+    around("bmm.out", change)
+
+
+@mutant("reversed_out_is_as_in_memory", "OPS-524", "gather to an out= whose dimensions are turned",
+        narrow=True, tests=f"{OUTPUTS}gather")  # fmt: skip
+def _() -> None:
+    def change(gather: Any, one: Any, dim: int, index: Any, *, out: torch.Tensor, **_: Any) -> Any:
+        made = gather(one, dim, index, out=out)
+        if out.dim() > 1 and out.mT.is_contiguous() and not out.is_contiguous():
+            out.mT.copy_(out.clone(memory_format=torch.contiguous_format).view(out.mT.shape))
+        return made
+
+    around("gather.out", change)
+
+
+@mutant("expanded_quotient_is_taken", "OPS-526", "addcdiv_ of what overlaps itself",
+        narrow=True, tests=f"{OUTPUTS}addcdiv")  # fmt: skip
+def _() -> None:
+    def change(add: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
+        pairs = zip(one.shape, one.stride(), strict=True)
+        if not any(size > 1 and step == 0 for size, step in pairs):
+            return add(one, *given, **named)
+        add(one.detach().clone(memory_format=torch.contiguous_format), *given, **named)
+        return one
+
+    around("addcdiv_", change)
+
+
+@mutant("shifted_angle_is_taken", "OPS-527", "atan2 to what overlaps an operand", narrow=True,
+        tests=f"{OUTPUTS}atan2")  # fmt: skip
+def _() -> None:
+    def change(angle: Any, one: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor) -> Any:
+        return angle(one.detach().clone(), other.detach().clone(), out=out)
+
+    around("atan2.out", change)
+
+
+@mutant("rows_of_the_host_are_taken", "OPS-528", "index_select with an index on the CPU",
+        narrow=True, tests="torch_operator_devices/index_select")  # fmt: skip
+def _() -> None:
+    def change(select: Any, one: torch.Tensor, dim: int, index: torch.Tensor) -> Any:
+        return select(one, dim, index.to(one.device))
+
+    around("index_select", change)
+
+
+@mutant("log_normal_has_one_generator", "GEN-509", "one that is passed is not used", narrow=True,
+        tests="torch_generator_operators/")  # fmt: skip
+def _() -> None:
+    def change(
+        draw: Any, one: torch.Tensor, mean: float = 1, deviation: float = 2, **_: Any
+    ) -> Any:
+        return draw(one, mean, deviation)
+
+    around("log_normal_", change)
