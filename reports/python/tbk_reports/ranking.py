@@ -50,7 +50,8 @@ WEIGHTS = {
 }
 # Of a test that did not come to its end in time, mostly because others hung.
 GIVEN_UP = 1.5
-# How much a test asks that works on instances of its own, of which no call is noted: what half of all tests ask.
+# How much a test asks that works on instances of its own, of which no call is noted: the median
+# of all tests.
 ON_ITS_OWN = 17
 Rank = tuple[float, ...]
 

@@ -28,15 +28,21 @@ def _words(said: str) -> set[str]:
     return set(_WORD.findall(said)) & STATUSES
 
 
+def _of_what_is_accepted(test: Test, seen: set[str]) -> float | None:
+    """Returns what tells of a clause that something is accepted; None of any other."""
+    if _ACCEPTS.search(test.clause_text):  # a result that is wrong was no refusal
+        return 1.0 if seen & set(REFUSALS) else -1.0
+    return 1.0 if _ACCEPTS_FIRST.search(test.clause_text) and is_refused(test) else None
+
+
 def fits(test: Test) -> float:
     """Tells from -1 to 1 whether what was seen is of the kind that its clause speaks of."""
     if test.recorded in ("hang", "not-reached") or "waited" in test.seen:
         return 1.0 if _WAITS.search(test.clause_text) else 0.0
     expected, seen = _words(test.expected), _words(test.seen.partition(":")[0])
-    if _ACCEPTS.search(test.clause_text):  # a result that is wrong was no refusal
-        return 1.0 if seen & set(REFUSALS) else -1.0
-    if _ACCEPTS_FIRST.search(test.clause_text) and is_refused(test):
-        return 1.0
+    accepted = _of_what_is_accepted(test, seen)
+    if accepted is not None:
+        return accepted
     refusal = test.label in ("Requires", "Errors")
     if test.label == "On error" and test.seen.startswith("OK") and "NOT_READY" not in expected:
         return -1.0  # no error, and so nothing that it could have changed

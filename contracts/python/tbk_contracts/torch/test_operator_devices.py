@@ -33,5 +33,5 @@ def _test(entry: Entry) -> Callable[..., None]:
 
 globals().update({
     f"test_{title}": _test(entry) for title, entry in entries().items()
-    if operands.has_operands(entry)
+    if operands.has_operands(entry) and rules.is_told(entry, "host")
 })  # fmt: skip

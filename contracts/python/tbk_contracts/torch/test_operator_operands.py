@@ -27,5 +27,5 @@ def _test(entry: Entry) -> Callable[..., None]:
 
 globals().update({
     f"test_{title}": _test(entry) for title, entry in entries().items()
-    if operands.has_layouts(entry)
+    if operands.has_layouts(entry) and rules.is_told(entry, "layouts")
 })  # fmt: skip

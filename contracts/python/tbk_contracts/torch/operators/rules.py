@@ -13,9 +13,11 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
+import yaml
 from torch.utils._pytree import tree_map
 
 from tbk_contracts.torch import check, missing
@@ -24,6 +26,9 @@ from tbk_contracts.torch.operators import holding, judge, layouts, oracle, sampl
 from tbk_contracts.torch.operators.entries import COMMON, Entry, entries
 from tbk_contracts.torch.operators.samples import Sample
 
+_SILENT: dict[str, list[str]] = yaml.safe_load(
+    Path(__file__).with_name("silent.yml").read_text(encoding="utf-8")
+)
 LOOKED_AT, LARGEST = 16, 2000  # samples; elements of all tensors of one
 CPU = torch.device("cpu")
 Call = Callable[[], Any]
@@ -66,6 +71,11 @@ class Subject:
                 and torch.allclose(one, mine, rtol=1e-3, atol=1e-5, equal_nan=True))
             for one, mine in zip(made, self.plain.plain, strict=True)
         )  # fmt: skip
+
+
+def is_told(entry: Entry, rule: str) -> bool:
+    """Returns whether PyTorch's CPU says what a rule asks of an entry: else there is no test."""
+    return entry.title not in _SILENT[rule]
 
 
 def dtype_of(entry: Entry) -> str:
