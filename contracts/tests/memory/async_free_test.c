@@ -25,7 +25,7 @@ typedef struct reuse {
   tbk_memory_t memory[HELD_MOST]; /* freed on the first stream while its work is held */
   tbk_memory_t results;           /* one behind the other */
   tbk_memory_t others[OTHERS];
-  int held_count;
+  int held_count, taken;
   uint64_t size;
   uint8_t* expected[HELD_MOST];
   uint8_t* garbage;
@@ -116,9 +116,9 @@ static void freed_memory_of_the_second_device_stays_until_its_work_is_complete(t
 static void take_what_there_is(tbk_fixture_t* fx, void* argument) {
   reuse_t* it = argument;
   bool refused = false;
-  for (int i = 0; i < OTHERS; ++i) {
-    if (!piece_take(fx, it->second, it->size, &it->others[i], &refused)) break;
-    async_put(fx, it->second, it->others[i], it->garbage, it->size);
+  for (it->taken = 0; it->taken < OTHERS; ++it->taken) {
+    if (!piece_take(fx, it->second, it->size, &it->others[it->taken], &refused)) break;
+    async_put(fx, it->second, it->others[it->taken], it->garbage, it->size);
   }
   if (gate_can_control(fx))
     CHECK_OK(fx->stream->stream_synchronize(fx->self, it->second, &fx->error));
@@ -131,6 +131,9 @@ static void freed_memory_of_a_full_device_stays_until_its_work_is_complete(tbk_f
   hoard_take(fx, hoard, NULL, it.size);
   behind_gate_twice(fx, it.first, copy_and_free, take_what_there_is, &it);
   fx_synchronize(fx, it.second);
+  if (hoard->count == HOARD_MOST) fx_evidence(fx, TBK_NOT_SHOWN, "the device was not full");
+  if (it.taken == 0)
+    fx_evidence(fx, TBK_TRIVIAL, "nothing was to be had before the work was complete");
   hoard_give(fx, hoard, NULL);
   reuse_check(fx, &it);
   for (int i = 0; i < OTHERS; ++i)

@@ -289,6 +289,7 @@ bool kernel_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operator_id_t
   if (!scene_fits(fx, one) || !fx_has_dtype(fx, type->dtype)) return false;
   if ((id == OPERATOR_MM ? 2 : shape->rank) > fx->properties.max_rank) return false;
   if (reduced > 0 && reduced >> shape->rank != 0) return false;
+  if (sweep_get(one, &kernel_made_axis) == 1 && !kernel_by_plan(one)) return false;
   if (!apart_fits(one, id) || !values_fit(one, id, type) || !alias_fits(one, id, shape) ||
       !sharing_fits(one, id, shape) || !kernel_size_fits(fx, one, id, shape, type))
     return false;

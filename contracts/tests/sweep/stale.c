@@ -4,6 +4,8 @@
  */
 #include "stale.h"
 
+#include "resources.h"
+
 #include <string.h>
 
 enum { BYTES = 4096 };
@@ -48,25 +50,38 @@ void stale_make(tbk_fixture_t* fx, stale_t* it) {
 
 /* ----------------------------------------------------------------------------- to be given back -- */
 
-/* Memory and streams of either kind: a place that is free again may be given to any. */
-static bool is_live_memory(const live_t* live, tbk_memory_t memory) {
-  return live != NULL && (memory == live->of.memory || memory == live->of.async);
+/* Memory and streams of either kind, and what the fixture has: a place that is free again may be given to any. */
+static bool is_live_memory(const tbk_fixture_t* fx, const live_t* live, tbk_memory_t memory) {
+  return live != NULL && (memory == live->of.memory || memory == live->of.async ||
+                          tbk_list_has(&fx->resources->memory, &memory, sizeof memory));
 }
 
 static bool is_live_stream(const live_t* live, const tbk_stream_t* stream) {
   return live != NULL && (stream == live->of.stream || stream == live->of.other);
 }
 
+static void give_memory(tbk_fixture_t* fx, const stale_t* it, const live_t* live) {
+  if (!is_live_memory(fx, live, it->memory))
+    CHECK_OK(fx->core->memory_free(fx->self, fx->device, it->memory, &fx->error));
+  if (it->async != 0 && !is_live_memory(fx, live, it->async) && !is_live_stream(live, it->stream))
+    (void)!fx->async_memory->async_free(fx->self, it->stream, it->async, &fx->error);
+}
+
 static void give_stream(tbk_fixture_t* fx, tbk_stream_t* stream, const live_t* live) {
   if (stream != NULL && !is_live_stream(live, stream)) fx->stream->stream_destroy(fx->self, stream);
 }
 
+/* Where a device gives each handle again at once, there is nothing stale. */
+bool stale_is_any(const tbk_fixture_t* fx, const stale_t* it, const live_t* live) {
+  const bool memory = !is_live_memory(fx, live, it->memory);
+  const bool stream = it->stream != NULL && !is_live_stream(live, it->stream);
+  return memory || stream || it->event != live->of.event || it->pinned != live->of.pinned ||
+         it->plan != live->of.plan;
+}
+
 void stale_give_back(tbk_fixture_t* fx, const stale_t* it, const live_t* live) {
   const stale_t* now = live != NULL ? &live->of : NULL;
-  if (!is_live_memory(live, it->memory))
-    CHECK_OK(fx->core->memory_free(fx->self, fx->device, it->memory, &fx->error));
-  if (it->async != 0 && !is_live_memory(live, it->async) && !is_live_stream(live, it->stream))
-    (void)!fx->async_memory->async_free(fx->self, it->stream, it->async, &fx->error);
+  give_memory(fx, it, live);
   give_stream(fx, it->stream, live);
   give_stream(fx, it->other, live);
   if (it->event != NULL && (now == NULL || it->event != now->event))

@@ -34,6 +34,8 @@ void stale_make(tbk_fixture_t* fx, stale_t* it);
  * that which is given back. `live` is NULL where there is none.
  */
 void stale_give_back(tbk_fixture_t* fx, const stale_t* it, const live_t* live);
+/* Returns whether there is a handle that no live object has. */
+bool stale_is_any(const tbk_fixture_t* fx, const stale_t* it, const live_t* live);
 
 /* Makes memory of every kind that holds bytes, two streams, an event and a plan. */
 void live_make(tbk_fixture_t* fx, live_t* it);

@@ -118,8 +118,9 @@ static bool take_all(tbk_fixture_t* fx, hole_t* it, int64_t blocks) {
     status = take(fx, it, it->count);
     if (status != TBK_OK) break;
   }
-  if (it->by != BY_PINNED) return status == TBK_OUT_OF_MEMORY && it->count > 0;
-  return CHECK_OK(status);
+  if (it->by == BY_PINNED || status != TBK_OUT_OF_MEMORY)
+    return CHECK_OK(status) && it->by == BY_PINNED;
+  return it->count > 0;
 }
 
 static void give_some(tbk_fixture_t* fx, hole_t* it, const sweep_case_t* one) {

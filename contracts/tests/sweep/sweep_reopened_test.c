@@ -23,7 +23,7 @@ SWEEP_DIMENSION(way_axis, "way", {"0to1", 1}, {"1to0", 2});
 SWEEP_DIMENSION(one_axis, "closed", {"0", 1}, {"1", 2});
 SWEEP_DIMENSION(closed_axis, "closed", {"0", 1}, {"1", 2}, {"both", 3});
 SWEEP_DIMENSION(on_axis, "on", {"NULL", 0}, {"stream", 1});
-SWEEP_DIMENSION(used_axis, "used_before", {"yes", 1}, {"no", 0});
+SWEEP_DIMENSION(used_axis, "used_before", {"yes", 0}, {"no", 1});
 SWEEP_DIMENSION(kept_axis, "other_has", {"new", 0}, {"old", 1}); /* the one that stays open */
 SWEEP_DIMENSION(times_axis, "times", {"1", 1}, {"3", 3});
 
@@ -76,7 +76,7 @@ static void copy_across(tbk_fixture_t* fx, int from, side_t sides[2]) {
   range_settle(fx, sides[from].stream);
 }
 
-/* One brings its bytes to the host, late; the other takes them there after the event. */
+/* One brings its bytes to the host, late; they are there for whoever waits for the other, which waits for the event. */
 static void wait_across(tbk_fixture_t* fx, int from, side_t sides[2]) {
   const int to = 1 - from;
   uint8_t* host = fx_zeros(fx, BYTES);
@@ -85,10 +85,12 @@ static void wait_across(tbk_fixture_t* fx, int from, side_t sides[2]) {
                               sides[from].stream, &fx->error));
   CHECK_OK(fx->event->event_record(fx->self, sides[from].event, sides[from].stream, &fx->error));
   CHECK_OK(fx->event->event_wait(fx->self, sides[to].stream, sides[from].event, &fx->error));
+  fx_synchronize(fx, sides[to].stream);
+  CHECK_BYTES(sides[from].model, host, BYTES);
+  fx_synchronize(fx, sides[from].stream);
   CHECK_OK(fx->core->upload(fx->self, to, sides[to].memory, 0, host, BYTES, sides[to].stream,
                             &fx->error));
   fx_synchronize(fx, sides[to].stream);
-  fx_synchronize(fx, sides[from].stream);
 }
 
 /* Through the pinned memory that was made for the one, and then that of the other. */
@@ -146,7 +148,7 @@ static void run_reopened(tbk_fixture_t* fx, sweep_case_t* one) {
   const int32_t stays = closed == 1; /* where one does */
   const bool kept = sweep_get(one, &kept_axis) == 1;
   (void)fx_second_device(fx);
-  if (sweep_get(one, &used_axis) == 1) {
+  if (sweep_get(one, &used_axis) == 0) {
     for (int32_t device = 0; device < 2; device++)
       make_side(fx, &sides[device], device, one);
     act_and_check(fx, one, sides);

@@ -104,6 +104,7 @@ static void run_stale(tbk_fixture_t* fx, sweep_case_t* one) {
   if (when == WHEN_OPEN) stale_give_back(fx, &stale, NULL);
   if (when == BESIDE_NEW) {
     live_make(fx, &live);
+    one->left_out = !stale_is_any(fx, &stale, &live);
     stale_give_back(fx, &stale, &live);
     live_check(fx, &live);
     live_end(fx, &live);

@@ -9,7 +9,7 @@
 #include "dimensions.h"
 #include "gate.h"
 
-SWEEP_DIMENSION(long_axis, "ms", {"10", 10}, {"50", 50});
+SWEEP_DIMENSION(long_axis, "ms", {"20", 20}, {"50", 50});
 SWEEP_DIMENSION(meanwhile_axis, "stream_is", {"idle", 0}, {"held", 1});
 SWEEP_DIMENSION(end_axis, "end_is_on", {"same", 0}, {"other", 1});
 
@@ -78,7 +78,7 @@ static void elapsed_is_right_for_long_and_across_streams(tbk_fixture_t* fx) {
 /* ------------------------------------------------------------------------- recorded before --- */
 
 /* Eight events exist at a time. What was before is so long ago that it shows through the factor. */
-enum { SPANS = 4, BEFORE_MS = 250, BETWEEN_MS = 5 };
+enum { SPANS = 4, BEFORE_MS = 500, BETWEEN_MS = 20 };
 
 static void record(tbk_fixture_t* fx, tbk_event_t* event, tbk_stream_t* stream) {
   REQUIRE_OK(fx->event->event_record(fx->self, event, stream, &fx->error));
