@@ -315,7 +315,8 @@ def _() -> None:
     around("add.Tensor mul.Tensor mm sub.Tensor", run)
 
 
-@mutant("scalars_of_the_host_raise", "OPS-528", "0-dim tensors of the CPU raise", narrow=True)
+@mutant("scalars_of_the_host_raise", "OPS-528", "0-dim tensors of the CPU raise", narrow=True,
+        tests="numbers_of_the_host")  # fmt: skip
 def _() -> None:
     def run(original: Any, one: Any, other: Any, *given: Any, **named: Any) -> Any:
         if isinstance(other, torch.Tensor) and other.device != one.device:
