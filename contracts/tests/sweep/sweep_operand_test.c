@@ -12,24 +12,24 @@
 
 /* ---------------------------------------------------------------------- inputs that are one ---- */
 
-#define SPACES_OF_ONE(name, id, shape)                                                            \
-  static bool fits_##name(const tbk_fixture_t* fx, const sweep_case_t* one) {                     \
-    return kernel_fits(fx, one, id);                                                              \
-  }                                                                                               \
-  static void run_##name(tbk_fixture_t* fx, sweep_case_t* one) {                                  \
-    kernel_run(fx, one, id);                                                                      \
-  }                                                                                               \
-  static const sweep_space_t name##_of_one = {                                                    \
-      {&kernel_sharing_axis, &kernel_near_input_axis, &kernel_into_axis, &kernel_dtype_axis,      \
-       &kernel_near_output_axis, &shape, &kernel_how_axis, &kernel_made_axis},                    \
-      fits_##name,                                                                                \
-      run_##name,                                                                                 \
-      2};                                                                                         \
-  static const sweep_space_t every_##name##_of_one = {                                            \
-      {&kernel_sharing_axis, &kernel_input_axis, &kernel_dtype_axis, &kernel_output_axis, &shape, \
-       &kernel_into_axis, &kernel_how_axis, &kernel_made_axis, SCENE},                            \
-      fits_##name,                                                                                \
-      run_##name,                                                                                 \
+#define SPACES_OF_ONE(name, id, shape)                                                       \
+  static bool fits_##name(const tbk_fixture_t* fx, const sweep_case_t* one) {                \
+    return kernel_fits(fx, one, id);                                                         \
+  }                                                                                          \
+  static void run_##name(tbk_fixture_t* fx, sweep_case_t* one) {                             \
+    kernel_run(fx, one, id);                                                                 \
+  }                                                                                          \
+  static const sweep_space_t name##_of_one = {                                               \
+      {&kernel_sharing_axis, &kernel_near_input_axis, &kernel_into_axis, &kernel_dtype_axis, \
+       &kernel_near_output_axis, &(shape), &kernel_how_axis, &kernel_made_axis},             \
+      fits_##name,                                                                           \
+      run_##name,                                                                            \
+      2};                                                                                    \
+  static const sweep_space_t every_##name##_of_one = {                                       \
+      {&kernel_sharing_axis, &kernel_input_axis, &kernel_dtype_axis, &kernel_output_axis,    \
+       &(shape), &kernel_into_axis, &kernel_how_axis, &kernel_made_axis, SCENE},             \
+      fits_##name,                                                                           \
+      run_##name,                                                                            \
       3}
 
 SPACES_OF_ONE(add, OPERATOR_ADD, kernel_small_axis);
