@@ -89,7 +89,8 @@ def test_one_test_is_hit_and_no_other(
     marker = tmp_path / "marker"
     if at_the_end:  # the preflight's process would be the first
         hit_all = act(output, name, *SOME, "--isolation", "fork").results()
-        hit = [r for r in hit_all.tests if r["verdict"] == verdict]
+        # On a busy machine one may hang before its test begins, which tells nothing of where.
+        hit = [r for r in hit_all.tests if r["verdict"] == verdict and "/none" not in r["cause"]]
         assert hit
         seen = {r["verdict"] for r in hit_all.tests}
         # Where everything hangs, the deadlines of the rest are cut short.

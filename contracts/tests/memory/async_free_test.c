@@ -132,8 +132,7 @@ static void freed_memory_of_a_full_device_stays_until_its_work_is_complete(tbk_f
   behind_gate_twice(fx, it.first, copy_and_free, take_what_there_is, &it);
   fx_synchronize(fx, it.second);
   if (hoard->count == HOARD_MOST) fx_evidence(fx, TBK_NOT_SHOWN, "the device was not full");
-  if (it.taken == 0)
-    fx_evidence(fx, TBK_TRIVIAL, "nothing was to be had before the work was complete");
+  if (it.taken == 0) fx_note_once(fx, "nothing was to be had before the work was complete");
   hoard_give(fx, hoard, NULL);
   reuse_check(fx, &it);
   for (int i = 0; i < OTHERS; ++i)
