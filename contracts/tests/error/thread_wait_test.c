@@ -126,7 +126,7 @@ static const char* name_of(call_t call) {
   return call < EVENT_WAIT + 1 ? inside_axis_values[call].name : meanwhile_axis_values[call].name;
 }
 
-/* Who asks may be told NOT_READY; who waits is not told anything before the work is complete. */
+/* Checks that who asks is told NOT_READY at most, and who waits nothing before the work is complete. */
 static void check_answer(const waiter_t* it, bool alone) {
   static const char* const clauses[CALLS] = {"STR-019", "STR-022", "EVT-026",
                                              "STR-015", "EVT-023", "EVT-031"};

@@ -112,7 +112,7 @@ static void freed_memory_of_the_second_device_stays_until_its_work_is_complete(t
   check_pending_free(fx, 65537, true);
 }
 
-/* Whoever asks has nothing else to be given; to be refused, or to wait for the work, is right, too. */
+/* Asks where there is nothing else to be given; to be refused, or to wait for the work, is right, too. */
 static void take_what_there_is(tbk_fixture_t* fx, void* argument) {
   reuse_t* it = argument;
   bool refused = false;

@@ -71,7 +71,7 @@ static void give_stream(tbk_fixture_t* fx, tbk_stream_t* stream, const live_t* l
   if (stream != NULL && !is_live_stream(live, stream)) fx->stream->stream_destroy(fx->self, stream);
 }
 
-/* Where a device gives each handle again at once, there is nothing stale. */
+/* Returns false where a device gives each handle again at once: then there is nothing stale. */
 bool stale_is_any(const tbk_fixture_t* fx, const stale_t* it, const live_t* live) {
   const bool memory = !is_live_memory(fx, live, it->memory);
   const bool stream = it->stream != NULL && !is_live_stream(live, it->stream);
@@ -112,7 +112,7 @@ void live_make(tbk_fixture_t* fx, live_t* it) {
   if (it->of.stream != NULL) fx_synchronize(fx, it->of.stream);
 }
 
-/* What it holds is brought to the host and to fresh memory, so that the stream is shown to move both ways. */
+/* Brings what it holds to the host and to fresh memory, so that the stream is shown to move both ways. */
 static void check_stream(tbk_fixture_t* fx, const live_t* it, tbk_stream_t* stream) {
   uint8_t* seen = fx_zeros(fx, it->bytes);
   const tbk_memory_t memory = fx_alloc(fx, it->bytes);

@@ -11,49 +11,51 @@ bool conversion_has_rule(int32_t from_dtype, int32_t to_dtype) {
   return from != to && (!from->is_complex || to->is_complex || to_dtype == TBK_BOOL);
 }
 
-/* The values of `from` that have one right conversion to `to`; those that do not fit are left out. */
+/* Lists values, with the least size of dtypes from which, and to which, they are converted. */
+static const struct {
+  long double value;
+  size_t from_bytes; /* integers and floats of this size or more */
+  size_t to_bytes;
+} candidates[] = {{0, 1, 1},
+                  {1, 1, 1},
+                  {2, 1, 1},
+                  {100, 1, 1},
+                  {127, 1, 1},
+                  {-1, 1, 1},
+                  {-100, 1, 1},
+                  {256, 2, 2},
+                  {257, 2, 2},
+                  {259, 2, 2},
+                  {2049, 2, 2},
+                  {2051, 2, 2},
+                  {-2049, 2, 2},
+                  {16777217, 4, 4},
+                  {16777219, 4, 4},
+                  {-16777217, 4, 4},
+                  {0x1p53L + 1, 8, 8},
+                  {0x1p53L + 3, 8, 8},
+                  {1.75L, 2, 1},
+                  {-1.75L, 2, 1},
+                  {0.25L, 2, 1},
+                  {-0.75L, 2, 1},
+                  {100.5L, 2, 1},
+                  {1000000.5L, 4, 4},
+                  {0x1.002p0L, 4, 2},
+                  {0x1.006p0L, 4, 2},
+                  {0x1.01p0L, 4, 2},
+                  {0x1.03p0L, 4, 2},
+                  {0x1.000001p0L, 8, 4},
+                  {0x1.000003p0L, 8, 4},
+                  {0x1.002p0L + 0x1p-50L, 8, 2}, /* just above a tie: to be rounded once */
+                  {0x1.006p0L - 0x1p-50L, 8, 2},
+                  {0x1.01p0L + 0x1p-50L, 8, 2},
+                  {0x1.03p0L - 0x1p-50L, 8, 2},
+                  {200, 1, 2},
+                  {255, 1, 2},
+                  {-0.0L, 2, 2}};
+
+/* Finds the values of `from` that have one right conversion to `to`; those that do not fit are left out. */
 static size_t convertible(const number_type_t* from, const number_type_t* to, long double* out) {
-  static const struct {
-    long double value;
-    size_t from_bytes; /* integers and floats of this size or more */
-    size_t to_bytes;
-  } candidates[] = {{0, 1, 1},
-                    {1, 1, 1},
-                    {2, 1, 1},
-                    {100, 1, 1},
-                    {127, 1, 1},
-                    {-1, 1, 1},
-                    {-100, 1, 1},
-                    {256, 2, 2},
-                    {257, 2, 2},
-                    {259, 2, 2},
-                    {2049, 2, 2},
-                    {2051, 2, 2},
-                    {-2049, 2, 2},
-                    {16777217, 4, 4},
-                    {16777219, 4, 4},
-                    {-16777217, 4, 4},
-                    {0x1p53L + 1, 8, 8},
-                    {0x1p53L + 3, 8, 8},
-                    {1.75L, 2, 1},
-                    {-1.75L, 2, 1},
-                    {0.25L, 2, 1},
-                    {-0.75L, 2, 1},
-                    {100.5L, 2, 1},
-                    {1000000.5L, 4, 4},
-                    {0x1.002p0L, 4, 2},
-                    {0x1.006p0L, 4, 2},
-                    {0x1.01p0L, 4, 2},
-                    {0x1.03p0L, 4, 2},
-                    {0x1.000001p0L, 8, 4},
-                    {0x1.000003p0L, 8, 4},
-                    {0x1.002p0L + 0x1p-50L, 8, 2}, /* just above a tie: to be rounded once */
-                    {0x1.006p0L - 0x1p-50L, 8, 2},
-                    {0x1.01p0L + 0x1p-50L, 8, 2},
-                    {0x1.03p0L - 0x1p-50L, 8, 2},
-                    {200, 1, 2},
-                    {255, 1, 2},
-                    {-0.0L, 2, 2}};
   size_t count = 0;
   for (size_t i = 0; i < sizeof candidates / sizeof *candidates; ++i) {
     long double value = candidates[i].value;

@@ -100,7 +100,7 @@ static int first_of_pair(const operation_t* operation) {
   return operation->form.id == OPERATOR_WHERE && operation->form.dtype != TBK_BOOL ? 1 : 0;
 }
 
-/* What is written last counts, and few bits suffice for both. */
+/* Writes both into one memory: the last counts, and few bits suffice for both. */
 static void make_shared(operation_t* operation, sharing_t sharing) {
   const tensor_t* from = &operation->inputs[first_of_pair(operation)];
   tensor_t* to = &operation->inputs[first_of_pair(operation) + 1];

@@ -40,7 +40,7 @@ typedef enum values {
 
 enum { ALIAS_ALL = 4 }; /* the output is two inputs, which are one */
 
-/* How two inputs of one dtype, the first two that can have the output's, are one memory. */
+/* Says how two inputs of one dtype, the first two that can have the output's, are one memory. */
 typedef enum sharing {
   SHARING_NONE = 0,
   SHARING_TURNED, /* the second is the first with its dimensions the other way round */

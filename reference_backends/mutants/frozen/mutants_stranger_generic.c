@@ -108,7 +108,7 @@ LAUNCH(reversed_scans_of_states_lose_their_carry) {
 
 /* ------------------------------------------------------------------------------ sort and index ---- */
 
-/* Whether it is all of the segment, and not the input. */
+/* Returns whether it is all of the segment, and not the input. */
 static bool can_be_turned(const generic_view_t* view, const generic_view_t* input) {
   if (view->tensor.rank < 0) return true;
   const int32_t last = generic_last(input);

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is read: operands of any layout, and operands of the host, which are refused."""
+"""Tries what is read: operands of any layout, and operands of the host, which are refused."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ from torch.utils._pytree import tree_map
 from tbk_contracts.torch import check
 from tbk_contracts.torch.operators import forms, layouts, oracle, rules, table
 from tbk_contracts.torch.operators.entries import Entry
-from tbk_contracts.torch.operators.rules import CPU, Subject
+from tbk_contracts.torch.operators.rules import CPU, Change, Subject
 from tbk_contracts.torch.operators.samples import Sample
-
-Change = Callable[[torch.Tensor], torch.Tensor]
 
 
 def _transposed(one: torch.Tensor) -> torch.Tensor:
@@ -131,7 +129,6 @@ def _try_expanded(made: Subject, device: torch.device) -> int:
 
 
 def _plain(entry: Entry, placed: Sample) -> Any:
-    # What is changed in place is a copy.
     return entry.info.op(placed.value, *placed.args, **placed.kwargs)
 
 
@@ -210,8 +207,9 @@ def _try_out(made: Subject, device: torch.device) -> int:
         return 0
     with _without_memory():
         faked = _fake(made.sample, device, -1)
-        out = tuple(torch.empty(one.shape, dtype=one.dtype) for one in made.results)
-        given = out if len(made.plain.plain) > 1 else out[0]
+        given = rules.as_out(
+            made, [torch.empty(one.shape, dtype=one.dtype) for one in made.results]
+        )
         seen = rules.outcome(lambda: rules.into(made.entry, faked, given))
     if not isinstance(seen, RuntimeError) or not MISMATCH.search(str(seen)):
         return 0

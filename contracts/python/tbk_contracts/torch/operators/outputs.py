@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is written to: by out= of any size, dtype and layout, in place, and what overlaps."""
+"""Tries what is written to: by out= of any size, dtype and layout, in place, and what overlaps."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,8 @@ import torch
 
 from tbk_contracts.torch import check, host
 from tbk_contracts.torch.operators import layouts, rules
-from tbk_contracts.torch.operators.rules import CPU, Subject
+from tbk_contracts.torch.operators.rules import CPU, Change, Subject
 from tbk_contracts.torch.operators.samples import Sample
-
-Change = Callable[[torch.Tensor], torch.Tensor]
 
 
 def _same(one: torch.Tensor) -> torch.Tensor:
@@ -107,7 +105,7 @@ def try_strided_out(made: Subject, device: torch.device) -> int:
                 base = rules.poisoned(one.new_empty((length,))).to(at)
                 bases.append(base)
                 outs.append(base.as_strided(one.shape, steps, offset))
-            given = tuple(outs) if len(made.plain.plain) > 1 else outs[0]
+            given = rules.as_out(made, outs)
             before = [one.stride() for one in outs]
             rules.into(made.entry, made.placed(at), given)
             kept = [one.stride() for one in outs] == before
@@ -139,7 +137,7 @@ def _expand(one: torch.Tensor) -> torch.Tensor:
 
 
 def try_expanded(made: Subject, device: torch.device) -> int:
-    """What overlaps itself is written neither in place nor as out=."""
+    """Tries what overlaps itself, which is written neither in place nor as out=."""
     asked, entry = 0, made.entry
 
     def in_place(at: torch.device) -> Any:
@@ -147,9 +145,8 @@ def try_expanded(made: Subject, device: torch.device) -> int:
         return rules.in_place(entry, rules.changed(placed, 0, _expand))
 
     def out(at: torch.device) -> Any:
-        given = tuple(_expand(rules.poisoned(one).to(at)) for one in made.results)
-        return rules.into(entry, made.placed(at),
-                          given if len(made.plain.plain) > 1 else given[0])  # fmt: skip
+        given = rules.as_out(made, [_expand(rules.poisoned(one).to(at)) for one in made.results])
+        return rules.into(entry, made.placed(at), given)
 
     forms = {"in place": (rules.has_in_place(entry) and isinstance(made.sample.value, torch.Tensor),
                           in_place), "with out=": (rules.has_out(entry), out)}  # fmt: skip

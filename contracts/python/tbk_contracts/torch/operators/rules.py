@@ -156,8 +156,12 @@ def into(entry: Entry, placed: Sample, given: Any) -> Any:
 def given(made: Subject, device: torch.device, make: Change) -> Any:
     """Returns an out= of as many tensors as the operator has results, each made of one, poisoned,
     on `device`."""
-    found = tuple(layouts.put(make(poisoned(one)), device) for one in made.results)
-    return found if len(made.plain.plain) > 1 else found[0]
+    return as_out(made, [layouts.put(make(poisoned(one)), device) for one in made.results])
+
+
+def as_out(made: Subject, found: list[torch.Tensor]) -> Any:
+    """Returns tensors as out= takes them: those of several results together, one by itself."""
+    return tuple(found) if len(made.plain.plain) > 1 else found[0]
 
 
 def poisoned(one: torch.Tensor) -> torch.Tensor:
