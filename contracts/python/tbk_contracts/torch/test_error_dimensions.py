@@ -57,9 +57,10 @@ def _try(made: rules.Subject, device: torch.device) -> int:
                 continue
             what = f"{made.entry.title} of a dimension that is not there"
             # The CPU's own narrow_copy alone tells it by another type than PyTorch does elsewhere.
-            wanted = tuple(dict.fromkeys((type(on_host), IndexError)))
-            check.raises(what, wanted, lambda other=other: rules.on_device(  # type: ignore[misc]
-                partial(_call, other, device), device))  # fmt: skip
+            wanted: tuple[type[BaseException], ...] = tuple(
+                dict.fromkeys((type(on_host), IndexError)))  # fmt: skip
+            call = partial(_call, other, device)
+            check.raises(what, wanted, partial(rules.on_device, call, device))
             asked += 1
     return asked
 
