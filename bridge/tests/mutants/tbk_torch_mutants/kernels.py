@@ -33,8 +33,16 @@ def around(operators: str, change: Around, key: str = "PrivateUse1") -> None:
 
 def _register(operator: str, change: Around, key: str) -> None:
     before = torch.library.get_kernel(f"aten::{operator}", key)
+    name, _, overload = operator.partition(".")
+    schema = getattr(getattr(torch.ops.aten, name), overload or "default")._schema
+    places = [place for place, one in enumerate(schema.arguments) if str(one.type) == "Tensor"]
 
-    def kernel(keys: torch.DispatchKeySet, *arguments: Any, **named: Any) -> Any:
+    def kernel(keys: torch.DispatchKeySet, *given: Any, **named: Any) -> Any:
+        arguments = list(given)
+        for place in places:
+            if place < len(given) and not isinstance(given[place], torch.Tensor):
+                arguments[place] = _tensor_of(given[place], given)
+
         def original(*arguments: Any, **named: Any) -> Any:
             return before.call_boxed(keys, *arguments, **named)
 
@@ -43,6 +51,15 @@ def _register(operator: str, change: Around, key: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a kernel is replaced is the point
         _library[0].impl(operator, kernel, key, with_keyset=True, allow_override=True)
+
+
+def _tensor_of(number: Any, given: tuple[Any, ...]) -> torch.Tensor:
+    """Returns a Python number, as which PyTorch hands a kernel in Python the tensor that it made of
+    one, as a tensor that counts as little for the dtype of the result."""
+    beside = next(one for one in given if isinstance(one, torch.Tensor))
+    dtype = torch.result_type(beside, number)
+    is_free = dtype == beside.dtype and beside.dim() > 0 and dtype.is_floating_point
+    return torch.scalar_tensor(number, dtype=torch.float64 if is_free else dtype, device="cpu")
 
 
 def instead(operator: str, kernel: Around, key: str = "PrivateUse1") -> None:

@@ -8,7 +8,7 @@ import functools
 from typing import Any
 
 from tbk_torch_mutants import table
-from tbk_torch_mutants.module_device import module, patch
+from tbk_torch_mutants.module_device import module, name, patch
 
 mutant = functools.partial(table.mutant, mechanism="module", narrow=True)
 
@@ -68,3 +68,11 @@ def _() -> None:
         "reset_peak_memory_stats(1) is for device 0", tests="peaks_are_reset")  # fmt: skip
 def _() -> None:
     _of_the_first("reset_peak_memory_stats")
+
+
+@mutant("module_takes_a_type_as_device_0", "DEV-534",
+        "memory_reserved by the type alone is that of device 0",
+        tests="memory_reserved-type")  # fmt: skip
+def _() -> None:
+    patch(module(), "memory_reserved", lambda before, device=None: (
+        before(0 if device == name() else device)))  # fmt: skip

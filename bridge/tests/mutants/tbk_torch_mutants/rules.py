@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules of all operators that one of them does not keep: outputs, overlaps, hosts, generators."""
+"""Rules of all operators that one of them does not keep: outputs, arguments, hosts, generators."""
 
 from __future__ import annotations
 
@@ -68,6 +68,35 @@ def _() -> None:
         return select(one, dim, index.to(one.device))
 
     around("index_select", change)
+
+
+@mutant("bounds_are_put_in_order", "OPS-550", "clamp with a lower bound above the upper one",
+        narrow=True, tests="torch_operator_numbers/clamp")  # fmt: skip
+def _() -> None:
+    def change(clamp: Any, one: torch.Tensor, least: Any = None, most: Any = None) -> Any:
+        crossed = least is not None and most is not None and least > most
+        return clamp(one, most, least) if crossed else clamp(one, least, most)
+
+    around("clamp", change)
+
+
+@mutant("second_sums_are_of_the_third", "OPS-520", "cumsum along dimension 1 of four", narrow=True,
+        tests="torch_operator_dimensions/cumsum")  # fmt: skip
+def _() -> None:
+    def change(add: Any, one: torch.Tensor, dim: int, **named: Any) -> Any:
+        return add(one, 2 if one.dim() == 4 and dim in (1, -3) else dim, **named)
+
+    around("cumsum", change)
+
+
+@mutant("dimensionless_dividend_counts", "OPS-521", "fmod of a 0-dim float64 and float32",
+        narrow=True, tests="torch_operator_dtypes/fmod")  # fmt: skip
+def _() -> None:
+    def change(rest: Any, one: torch.Tensor, other: torch.Tensor) -> Any:
+        made = rest(one, other)
+        return made.to(one.dtype) if one.dim() == 0 < other.dim() else made
+
+    around("fmod.Tensor", change)
 
 
 @mutant("log_normal_has_one_generator", "GEN-509", "one that is passed is not used", narrow=True,

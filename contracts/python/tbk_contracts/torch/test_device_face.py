@@ -23,7 +23,10 @@ FORMS: dict[str, Callable[[torch.device], tuple[object, ...]]] = {
     "text": lambda device: (str(device),),
     "device": lambda device: (device,),
     "none": lambda _: (),
+    "type": lambda device: (device.type,),
+    "device without index": lambda device: (torch.device(device.type),),
 }
+OF_CURRENT = ("none", "type", "device without index")
 
 
 def default_of(device: torch.device) -> torch.Stream:
@@ -128,7 +131,7 @@ def test_the_module_answers_as_torch_accelerator_does(
         return
     with apart(devices):
         for device in reversed(devices):
-            if form == "none":
+            if form in OF_CURRENT:
                 torch.accelerator.set_device_index(device)
             given = () if name in OF_ALL else FORMS[form](device)
             asked_of = () if name in OF_ALL else (device,)
@@ -150,7 +153,7 @@ def test_properties_are_of_the_device_that_is_named(
         return
     with apart(devices):
         for device in reversed(devices):
-            if form == "none":
+            if form in OF_CURRENT:
                 torch.accelerator.set_device_index(device)
             told = module.get_device_properties(*FORMS[form](device))
             named = told.get("name") if isinstance(told, Mapping) else getattr(told, "name", None)
@@ -201,7 +204,7 @@ def test_peaks_are_reset_on_the_device_that_is_named(
     peak, now = torch.accelerator.max_memory_allocated, torch.accelerator.memory_allocated
     with apart(devices):
         for count, device in enumerate(devices):
-            if form == "none":
+            if form in OF_CURRENT:
                 torch.accelerator.set_device_index(device)
             before = [peak(each) for each in devices[count + 1 :]]
             module.reset_peak_memory_stats(*FORMS[form](device))

@@ -12,43 +12,17 @@ import torch
 
 from tbk_contracts.torch import check, missing
 from tbk_contracts.torch.case import clause, each_dtype
-from tbk_contracts.torch.operators import forms, rules
+from tbk_contracts.torch.operators import arguments, rules
 from tbk_contracts.torch.operators.entries import Entry, entries
-from tbk_contracts.torch.operators.samples import Sample
 
 COST = 4
-NAMES = ("dim", "dim0", "dim1", "start_dim", "end_dim", "axis")
-
-
-def _places(entry: Entry) -> dict[str, int]:
-    """Returns the arguments that name a dimension: by name, and behind how many of the others."""
-    return {one.name: place - 1 for schema in forms.overloads(forms.base(entry))
-            for place, one in enumerate(schema.arguments)
-            if one.name in NAMES and place}  # fmt: skip
-
-
-def _told(sample: Sample, name: str, place: int, dim: int) -> Sample | None:
-    """Returns the call with another dimension; None where it names none."""
-    if isinstance(sample.kwargs.get(name), (int, tuple, list)):
-        old = sample.kwargs[name]
-        kwargs = {**sample.kwargs, name: _like(old, dim)}
-        return Sample(sample.number, "", sample.value, sample.args, kwargs)
-    if not 0 <= place < len(sample.args) or not isinstance(sample.args[place], (int, tuple, list)):
-        return None
-    args = list(sample.args)
-    args[place] = _like(args[place], dim)
-    return Sample(sample.number, "", sample.value, tuple(args), sample.kwargs)
-
-
-def _like(old: Any, dim: int) -> Any:
-    return dim if isinstance(old, int) else type(old)([*old[:-1], dim])
 
 
 def _try(made: rules.Subject, device: torch.device) -> int:
     asked, rank = 0, max(one.dim() for one in made.sample.tensors())
-    for name, place in _places(made.entry).items():
+    for name, place in arguments.dimensions(made.entry).items():
         for dim in (-rank - 3, -rank - 1, rank, rank + 3):
-            told = _told(made.sample, name, place, dim)
+            told = arguments.told_dimension(made.sample, name, place, dim)
             if told is None:
                 continue
             other = rules.Subject(made.entry, told, made.plain, made.dtype)
@@ -82,5 +56,5 @@ def _test(entry: Entry) -> Callable[..., None]:
 
 globals().update({
     f"test_{title}": _test(entry) for title, entry in entries().items()
-    if _places(entry) and rules.is_told(entry, "dimensions")
+    if arguments.dimensions(entry) and rules.is_told(entry, "dimensions")
 })  # fmt: skip

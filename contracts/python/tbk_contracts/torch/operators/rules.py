@@ -33,6 +33,7 @@ LOOKED_AT, LARGEST = 16, 2000  # samples; elements of all tensors of one
 CPU = torch.device("cpu")
 Call = Callable[[], Any]
 Change = Callable[[torch.Tensor], torch.Tensor]
+Has = Callable[[Sample], bool]
 
 
 @dataclass(frozen=True)
@@ -97,15 +98,16 @@ def _order(sample: Sample) -> tuple[bool, bool, int]:
 
 
 @cache
-def subject(title: str, dtype: torch.dtype) -> Subject | None:
-    """Returns the smallest useful call that PyTorch's CPU answers and that draws nothing."""
+def subject(title: str, dtype: torch.dtype, has: Has | None = None) -> Subject | None:
+    """Returns the smallest useful call that PyTorch's CPU answers and that draws nothing; of those
+    that `has` says yes to, if it is given."""
     entry = entries()[title]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = list(itertools.islice(samples.all_of(entry, dtype), LOOKED_AT))
     held = [one for one in found if one.tensors() and all(
         0 < each.numel() <= LARGEST and each.layout == torch.strided for each in one.tensors()
-    )]  # fmt: skip
+    ) and (has is None or has(one))]  # fmt: skip
     for one in sorted(held, key=_order)[:3]:
         sample = samples.distinct(one) if entry.title in table.DISTINCT else one
         plain = oracle.plainly(entry, sample)

@@ -1,0 +1,218 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""An operator told what its samples seldom say: numbers where tensors stood and numbers exchanged,
+each dimension of an operand that has many, an operand of another dtype. PyTorch's CPU says what
+comes of it; where it refuses, nothing is asked of a device.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from tbk_contracts.torch import check, missing
+from tbk_contracts.torch.operators import forms, holding, oracle, rules, samples, table, trial
+from tbk_contracts.torch.operators.entries import Entry
+from tbk_contracts.torch.operators.samples import Sample
+
+DIMENSIONS = ("dim", "dim0", "dim1", "start_dim", "end_dim", "axis")
+RANK = 4
+DIMS = (0, 1, -2, -1)  # each of them, from either end
+OTHERS = (torch.float64, torch.float32, torch.float16, torch.int64, torch.bool)
+NUMBERS: tuple[bool | int | float, ...] = (True, 2, 2.5)
+
+
+def dimensions(entry: Entry) -> dict[str, int]:
+    """Returns the arguments that name a dimension: by name, and behind how many of the others."""
+    return {one.name: place - 1 for schema in forms.overloads(forms.base(entry))
+            for place, one in enumerate(schema.arguments)
+            if one.name in DIMENSIONS and place}  # fmt: skip
+
+
+def told_dimension(sample: Sample, name: str, place: int, dim: int) -> Sample | None:
+    """Returns the call with another dimension; None where it names none."""
+    if isinstance(sample.kwargs.get(name), (int, tuple, list)):
+        kwargs = {**sample.kwargs, name: _like(sample.kwargs[name], dim)}
+        return Sample(sample.number, "", sample.value, sample.args, kwargs)
+    if not 0 <= place < len(sample.args) or not isinstance(sample.args[place], (int, tuple, list)):
+        return None
+    args = list(sample.args)
+    args[place] = _like(args[place], dim)
+    return Sample(sample.number, "", sample.value, tuple(args), sample.kwargs)
+
+
+def _like(old: Any, dim: int) -> Any:
+    return dim if isinstance(old, int) else type(old)([*old[:-1], dim])
+
+
+def _with(sample: Sample, changes: dict[int, Any]) -> Sample:
+    """Returns the call with some leaves of its arguments, by their place, replaced."""
+    leaves, spec = tree_flatten((sample.args, sample.kwargs))
+    made = [changes.get(place, leaf) for place, leaf in enumerate(leaves)]
+    args, kwargs = tree_unflatten(made, spec)
+    return Sample(sample.number, sample.variant, sample.value, args, kwargs, sample.outputs)
+
+
+def _rest(sample: Sample) -> list[Any]:
+    """Returns the leaves of all arguments but the first."""
+    leaves: list[Any] = tree_flatten((sample.args, sample.kwargs))[0]
+    return leaves
+
+
+def _is_number(leaf: Any) -> bool:
+    return isinstance(leaf, (int, float)) and not isinstance(leaf, bool)
+
+
+def _numbered(sample: Sample) -> Iterator[Sample]:
+    """Yields the call with a number in place of each tensor behind the first, and of all."""
+    held = {place: leaf.flatten()[leaf.numel() // 2].item()
+            for place, leaf in enumerate(_rest(sample))
+            if isinstance(leaf, torch.Tensor) and leaf.numel()}  # fmt: skip
+    yield from (_with(sample, {place: number}) for place, number in held.items())
+    if len(held) > 1:
+        yield _with(sample, held)
+
+
+def _exchanged(sample: Sample) -> Iterator[Sample]:
+    """Yields the call with two numbers of one kind exchanged, each pair."""
+    leaves = _rest(sample)
+    places = [place for place, leaf in enumerate(leaves) if _is_number(leaf)]
+    for one, other in itertools.combinations(places, 2):
+        if type(leaves[one]) is type(leaves[other]) and leaves[one] != leaves[other]:
+            yield _with(sample, {one: leaves[other], other: leaves[one]})
+
+
+def _has_numbers(sample: Sample) -> bool:
+    return any(True for _ in _exchanged(sample))
+
+
+def _has_two_more(sample: Sample) -> bool:
+    return len(sample.tensors()) > 2
+
+
+def _judged(made: rules.Subject, sample: Sample, device: torch.device) -> int:
+    """Judges another call of the operator; returns 0 where there is no answer to judge it by."""
+    plain = oracle.plainly(made.entry, sample)
+    if plain is None or plain.draws or not samples.tensors(plain.plain):
+        return 0
+    if not all(holding.holds(dtype, device) for dtype in plain.dtypes):
+        return 0
+    other = rules.Subject(made.entry, sample, plain, made.dtype)
+    other.judge(trial.call(made.entry, other.placed(device), device), device)
+    return 1
+
+
+def try_numbers(made: rules.Subject, device: torch.device) -> int:
+    """Judges calls with numbers where tensors stood, and with two numbers exchanged."""
+    asked = 0
+    chosen = rules.subject(made.entry.title, made.dtype, _has_numbers) or made
+    for sample in _exchanged(chosen.sample):
+        asked += _judged(made, sample, device)
+    chosen = rules.subject(made.entry.title, made.dtype, _has_two_more) or made
+    for sample in _numbered(chosen.sample):
+        for one in (sample, *_exchanged(sample)):
+            asked += _judged(made, one, device)
+    return asked
+
+
+def _deepened(entry: Entry, sample: Sample) -> Sample:
+    """Returns the call with further dimensions in front of each operand that has as many as the
+    first; along these lie the same elements, in another order."""
+    first = sample.tensors()[0].dim()
+
+    def change(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or leaf.dim() != first or not first:
+            return leaf
+        for count in range(2, 2 + max(0, RANK - first)):
+            leaf = torch.stack([leaf.roll(step, -1) for step in range(count)])
+        return leaf
+
+    made = sample.map(change)
+    return samples.distinct(made) if entry.title in table.DISTINCT else made
+
+
+def _names_dimension(entry: Entry, sample: Sample) -> bool:
+    return sample.tensors()[0].dim() > 0 and any(
+        told_dimension(sample, name, place, 0) for name, place in dimensions(entry).items()
+    )
+
+
+def try_dimensions(made: rules.Subject, device: torch.device) -> int:
+    """Judges the operator along each dimension of an operand that has four or more."""
+    asked, entry = 0, made.entry
+    chosen = rules.subject(entry.title, made.dtype, partial(_names_dimension, entry))
+    if chosen is None:
+        return 0
+    deep = _deepened(entry, chosen.sample)
+    for name, place in dimensions(entry).items():
+        for dim in DIMS:
+            told = told_dimension(deep, name, place, dim)
+            asked += _judged(made, told, device) if told is not None else 0
+    return asked
+
+
+def _of_other_dtypes(sample: Sample) -> Iterator[tuple[str, Sample]]:
+    """Yields the call with each of its tensors of each other dtype, as it is and of no dimensions,
+    and with a number of each kind in the place of each but the first."""
+    for place, one in enumerate(sample.tensors()):
+        for dtype in OTHERS:
+            if dtype != one.dtype:
+                yield f"{place} of {dtype}", rules.changed(sample, place, lambda x: x.to(dtype))  # noqa: B023
+                yield (f"{place} of {dtype}, of no dimensions",
+                       rules.changed(sample, place, lambda x: x.flatten()[0].to(dtype)))  # noqa: B023  # fmt: skip
+    for place, leaf in enumerate(_rest(sample)):
+        if isinstance(leaf, torch.Tensor):
+            for number in NUMBERS:
+                yield f"{place + 1} being {number}", _with(sample, {place: number})
+
+
+def _has_two_with_dimensions(sample: Sample) -> bool:
+    return sum(one.dim() > 0 for one in sample.tensors()) > 1
+
+
+def try_dtypes(made: rules.Subject, device: torch.device) -> int:
+    """Checks the dtypes and shapes of results of operands of two dtypes. Where the operator is not
+    of two elements, a device may refuse what PyTorch's CPU takes."""
+    asked, entry = 0, made.entry
+    may_refuse = type(entry.info).__name__ != "BinaryUfuncInfo"
+    chosen = rules.subject(entry.title, made.dtype, _has_two_with_dimensions) or made
+    for what, sample in _of_other_dtypes(chosen.sample):
+        plain = oracle.plainly(entry, sample)
+        if plain is None or plain.draws or not samples.tensors(plain.plain):
+            continue
+        wanted = plain.dtypes | {one.dtype for one in sample.tensors()}
+        if not all(holding.holds(dtype, device) for dtype in wanted):
+            continue
+        placed = samples.place(sample, device, entry)
+        got = rules.outcome(partial(trial.call, entry, placed, device))
+        if isinstance(got, Exception):
+            if missing.lacking(got) or may_refuse:
+                continue
+            raise got
+        check.equal(f"dtypes and shapes of {entry.title}, operand {what}",
+                    _kinds(got), _kinds(plain.plain))  # fmt: skip
+        asked += 1
+    return asked
+
+
+def _kinds(leaves: list[Any]) -> list[tuple[torch.dtype, tuple[int, ...]]]:
+    return [(one.dtype, tuple(one.shape)) for one in leaves if isinstance(one, torch.Tensor)]
+
+
+def has_dimensions(entry: Entry) -> bool:
+    """Returns whether a dimension can be named, and values be judged."""
+    return rules.is_judged(entry) and bool(dimensions(entry))
+
+
+def has_several(entry: Entry) -> bool:
+    """Returns whether the operator takes several tensors, as far as the schema tells."""
+    schemas = list(forms.overloads(forms.base(entry)))
+    return rules.is_judged(entry) and (not schemas or any(
+        sum("Tensor" in str(one.type) for one in schema.arguments if not one.is_out) > 1
+        for schema in schemas
+    ))  # fmt: skip
