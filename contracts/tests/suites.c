@@ -14,6 +14,7 @@
   X(copy)                     \
   X(copy_refusal)             \
   X(copy_order)               \
+  X(copy_thread)              \
   X(stream)                   \
   X(event)                    \
   X(callback)                 \

@@ -147,16 +147,18 @@ DOWNLOAD(last_byte_reads_0) {
     ((unsigned char*)destination)[size_bytes - 1] = 0;
   return status;
 }
-DOWNLOAD(large_tail_reads_0) {
-  tbk_status_t status = DOWNLOAD_INNER;
-  if (status == TBK_OK && size_bytes > LARGE && stream == NULL)
-    ((unsigned char*)destination)[size_bytes - 1] = 0;
-  return status;
+static void lose_byte_at(uint64_t place, void* destination, uint64_t offset, uint64_t size_bytes) {
+  if (offset <= place && offset + size_bytes > place)
+    ((unsigned char*)destination)[place - offset] = 0;
 }
 DOWNLOAD(page_boundary_reads_0) {
   tbk_status_t status = DOWNLOAD_INNER;
-  if (status == TBK_OK && stream == NULL && offset <= MIDDLE && offset + size_bytes > MIDDLE)
-    ((unsigned char*)destination)[MIDDLE - offset] = 0;
+  if (status == TBK_OK && stream == NULL) lose_byte_at(MIDDLE, destination, offset, size_bytes);
+  return status;
+}
+DOWNLOAD(byte_behind_a_mib_reads_0) {
+  tbk_status_t status = DOWNLOAD_INNER;
+  if (status == TBK_OK && stream == NULL) lose_byte_at(LARGE, destination, offset, size_bytes);
   return status;
 }
 
@@ -334,7 +336,7 @@ const mutant_t mutants_memory[] = {
     ROW(alloc_one_byte_short, "MEM-005", EXTENT, NARROW, core.memory_alloc,
         "the last byte belongs to the neighbour"),
     ROW(last_byte_reads_0, "MEM-006", EXTENT, BROAD, core.download, "the last byte is not kept"),
-    ROW(large_tail_reads_0, "MEM-006", EXTENT, NARROW, core.download, "above a MiB only"),
+    ROW(byte_behind_a_mib_reads_0, "MEM-006", EXTENT, NARROW, core.download, "is not kept"),
     ROW(page_boundary_reads_0, "MEM-006", EXTENT, NARROW, core.download, "byte 4096 is not kept"),
     MEMORY("first_upload_on_stream_refused", "MEM-007", STATE, BROAD,
            "fresh memory is not known to streams", PATCH(core.memory_alloc, alloc_is_kept),

@@ -123,7 +123,7 @@ static uint32_t put_other(rewrite_t* to, const tbk_instruction_t* i, const uint3
   }
 #define OPCODE_CLAUSE(number)                        \
   ((number) == TBK_OPCODE_PARAMETER      ? "PRG-016" \
-   : (number) == TBK_OPCODE_CONSTANT     ? "PRG-012" \
+   : (number) == TBK_OPCODE_CONSTANT     ? "PRG-002" \
    : (number) == TBK_OPCODE_NUMBER       ? "PRG-007" \
    : (number) == TBK_OPCODE_PHILOX       ? "PRG-006" \
    : (number) == TBK_OPCODE_LOAD         ? "PRG-004" \

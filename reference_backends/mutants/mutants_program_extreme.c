@@ -79,9 +79,9 @@ TBK_OPCODE_MAP(EXTREME_MUTANT)
 #define EXTREME_CLAUSE(number)                       \
   ((number) == TBK_OPCODE_PARAMETER      ? "PRG-017" \
    : (number) == TBK_OPCODE_CONSTANT     ? "PRG-012" \
+   : (number) == TBK_OPCODE_LOAD         ? "PRG-002" \
    : (number) == TBK_OPCODE_NUMBER       ? "PRG-007" \
    : (number) == TBK_OPCODE_PHILOX       ? "PRG-006" \
-   : (number) == TBK_OPCODE_LOAD         ? "PRG-004" \
    : (number) == TBK_OPCODE_CAST         ? "PRG-003" \
    : (number) <= TBK_OPCODE_LINEAR_INDEX ? "PRG-005" \
                                          : "PRG-002")

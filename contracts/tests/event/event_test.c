@@ -73,7 +73,10 @@ static void eight_events_exist_at_a_time(tbk_fixture_t* fx) {
     if (i < EVENTS / 2) FX_CHECK_EVENT_ENDS(fx, events[i], &status);
     if (i < EVENTS / 2) CHECK_ANSWER(TBK_OK, status);
     if (i >= EVENTS / 2) status = fx->event->event_query(fx->self, events[i], &fx->error);
-    if (i >= EVENTS / 2) GATE_CHECK_PENDING(fx, &gate, status);
+    if (i >= EVENTS / 2) {
+      TBK_CHECKS("EVT-012");
+      GATE_CHECK_PENDING(fx, &gate, status);
+    }
     for (int k = 0; k < i; ++k)
       CHECK(events[i] != events[k]);
   }

@@ -42,6 +42,15 @@ static void pinned_alloc_needs_an_open_device(tbk_fixture_t* fx) {
   }
 }
 
+/* Before anything is written: what is given out twice would be given back twice. */
+static void require_apart(const uint8_t* block, uint64_t size, const uint8_t* other,
+                          uint64_t other_size) {
+  TBK_CHECKS("PIN-002");
+  REQUIRE(CHECK_SAID(block + size <= other || other + other_size <= block, "memory of its own",
+                     "%llu bytes at %p, of which %p holds %llu", (unsigned long long)size,
+                     (const void*)block, (const void*)other, (unsigned long long)other_size));
+}
+
 /* Blocks of mixed sizes, all alive at once, each with contents of its own. */
 static void check_every_byte(tbk_fixture_t* fx) {
   enum { BLOCKS = RANGE_ROUNDS };
@@ -52,6 +61,8 @@ static void check_every_byte(tbk_fixture_t* fx) {
     sizes[i] = range_size(fx, i);
     expected[i] = fx_bytes(fx, sizes[i]);
     blocks[i] = pin(fx, sizes[i]);
+    for (size_t k = 0; k < i; ++k)
+      require_apart(blocks[i], sizes[i], blocks[k], sizes[k]);
     memcpy(blocks[i], expected[i], sizes[i]);
   }
   for (size_t i = 0; i < BLOCKS; ++i)

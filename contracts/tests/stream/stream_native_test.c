@@ -87,6 +87,7 @@ void destroying_a_twin_leaves_the_native_queue(tbk_fixture_t* fx) {
     order_stream_works(fx, twin);
     fx->stream->stream_destroy(fx->self, twin);
     order_stream_works(fx, stream);
+    TBK_CHECKS("STR-030");
     CHECK_OK(fx->stream->stream_query(fx->self, stream, &fx->error));
     CHECK_OK(fx->stream->stream_query(fx->self, stream, &fx->error));
   }

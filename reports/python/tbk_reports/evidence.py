@@ -209,14 +209,21 @@ class Evidence:
 
     def fails_as_such(self, base: str, things: set[str]) -> bool:
         """Returns whether all of a clause's tests fail in any way, or most by their own checks:
-        of those that do not ask some things, if any.
+        of those that do not ask some things, if any, or of those that ask what is the most
+        suspicious of what it speaks of.
         """
         ran = self.of_clause.get(base, ())
-        if ran and all(test.failed and self.is_own(test) for test in ran):
-            return True
+        failing = [test for test in ran if test.failed and self.is_own(test)]
+        if not failing or len(failing) == len(ran):
+            return bool(failing)
         without = [test for test in ran if things.isdisjoint(self.asked[test.id])] or ran
-        failed = sum(breach(test) for test in without if test.failed and self.is_own(test))
-        return failed >= MOSTLY * len(without) and failed > 0
+        most = self.suspect(failing) if self.things(failing) else ""
+        asking = [test for test in ran if most in self.asked[test.id]]
+        return self._mostly_fail(without) or self._mostly_fail(asking)
+
+    def _mostly_fail(self, tests: Sequence[Test]) -> bool:
+        failed = sum(breach(test) for test in tests if test.failed and self.is_own(test))
+        return failed >= MOSTLY * len(tests) and failed > 0
 
     def is_in_a_way(self, tests: Sequence[Test]) -> bool:
         """Returns whether the fault shows where a function is called from another thread or on

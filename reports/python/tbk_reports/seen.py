@@ -12,10 +12,12 @@ from .model import Test
 
 REFUSALS = ("INVALID", "INVALID_STATE", "UNSUPPORTED", "OUT_OF_MEMORY", "UNAVAILABLE", "FAILED",
             "DEVICE_LOST")  # fmt: skip
+REFUSING = ("Requires", "Errors")  # labels of the header's lines that say what is refused
 STATUSES = frozenset({"OK", "NOT_READY", *REFUSALS})
 NO_CHECK = (
     0.3  # what a crash or hang counts beside a failed check, in a call that the clause is about
 )
+NOT_OF_IT = -3.0  # what speaks against a clause where what it promises was kept
 CUT_SHORT = 0.7  # what a test counts that had too little time, which is no failure by itself
 
 _WORD = re.compile(r"[A-Z_]{2,}")
@@ -28,22 +30,27 @@ def _words(said: str) -> set[str]:
     return set(_WORD.findall(said)) & STATUSES
 
 
-def _of_what_is_accepted(test: Test, seen: set[str]) -> float | None:
-    """Returns what tells of a clause that something is accepted; None of any other."""
+def _of_legal_calls(test: Test, seen: set[str]) -> float | None:
+    """Returns what tells of a clause that legal calls are accepted, or that others are refused, of
+    which a legal one speaks for nothing; None of any other."""
     if _ACCEPTS.search(test.clause_text):  # a result that is wrong was no refusal
-        return 1.0 if seen & set(REFUSALS) else -1.0
-    return 1.0 if _ACCEPTS_FIRST.search(test.clause_text) and is_refused(test) else None
+        return 1.0 if seen & set(REFUSALS) else NOT_OF_IT
+    if not is_refused(test):
+        return None
+    if _ACCEPTS_FIRST.search(test.clause_text):
+        return 1.0
+    return NOT_OF_IT if test.label in REFUSING else None
 
 
 def fits(test: Test) -> float:
-    """Tells from -1 to 1 whether what was seen is of the kind that its clause speaks of."""
+    """Tells from NOT_OF_IT to 1 whether what was seen is of the kind that its clause speaks of."""
     if test.recorded in ("hang", "not-reached") or "waited" in test.seen:
         return 1.0 if _WAITS.search(test.clause_text) else 0.0
     expected, seen = _words(test.expected), _words(test.seen.partition(":")[0])
-    accepted = _of_what_is_accepted(test, seen)
-    if accepted is not None:
-        return accepted
-    refusal = test.label in ("Requires", "Errors")
+    legal = _of_legal_calls(test, seen)
+    if legal is not None:
+        return legal
+    refusal = test.label in REFUSING
     if test.label == "On error" and test.seen.startswith("OK") and "NOT_READY" not in expected:
         return -1.0  # no error, and so nothing that it could have changed
     if _words(test.clause_text) & (expected | seen) - {"OK"}:
