@@ -195,9 +195,9 @@ LAUNCH(outputs_are_cleared_first) {
 #define POINTWISE_ROW(function, clause, operation, narrow, note) \
   KERNEL_ROW(function, clause, operation, narrow, TBK_NAME_pointwise, launch, note)
 /* What prepare was given is noted. */
-#define PLAN_ROW(function, operation, note)                                                      \
+#define PLAN_ROW(function, clause, operation, note)                                              \
   {                                                                                              \
-#function, "KRN-013", MUTANT, operation, NARROW, note,                                       \
+#function, clause, MUTANT, operation, NARROW, note,                                          \
         {PATCH(launching.prepare, plan_notes_numbers), PATCH(launching.launch_plan, function) }, \
          TBK_NAME_pointwise, 0, 0, 0                                                             \
   }
@@ -211,8 +211,9 @@ const mutant_t mutants_program_call[] = {
                   "the message is empty"),
     POINTWISE_ROW(numbers_are_compiled_in, "PRG-007", STATE, NARROW,
                   "of the first set, by content"),
-    PLAN_ROW(plan_keeps_numbers, STATE, "a plan computes with the numbers it was made for"),
-    PLAN_ROW(plan_refuses_other_numbers, RETURN, "INVALID, as if they were shapes"),
+    PLAN_ROW(plan_keeps_numbers, "KRN-013", STATE,
+             "a plan computes with the numbers it was made for"),
+    PLAN_ROW(plan_refuses_other_numbers, "PRG-007", RETURN, "INVALID, as if they were shapes"),
     KERNEL_ROW(prepare_wants_numbers, "KRN-009", RETURN, NARROW, TBK_NAME_pointwise, prepare,
                "INVALID for 0"),
     POINTWISE_ROW(only_the_first_set_is_computed, "PRG-008", EXTENT, BROAD,

@@ -56,6 +56,7 @@ class Evidence:
     failed_of: Mapping[str, float]  # by the thing asked: the failing tests that asked it
     ran_of: Mapping[str, float]
     answered: Mapping[str, int]  # by the function: wrong answers and ends that followed its call
+    said: float = 0.0  # failing tests of which a check says what is wrong
     unrefused: float = 0.0  # the failing tests in which a call went through that was to be refused
     torch: Evidence | None = None  # what the tests of PyTorch's layer say, if any ran
 
@@ -247,12 +248,12 @@ class Evidence:
         return sum(test.checked not in ("", clause) for test in own) / len(own) if own else 0.0
 
     def named_by_checks(self, tests: Sequence[Test]) -> float:
-        """Returns the share of the failing tests of which a check of this clause failed, whatever
-        they are of; less where the clause's own tests do not bear it out."""
+        """Returns the share of the failed checks that are of this clause, whatever their tests are
+        of; less where the clause's own tests do not bear it out."""
         clause = self.clause(tests)
         named = sum(counts_as(test) for test in tests if test.checked == clause)
-        # Of warnings alone, none fails.
-        return named / self.failing * self.borne_out(clause) if self.failing else 0.0
+        # Of crashes, hangs and warnings alone, no check has failed.
+        return named / self.said * self.borne_out(clause) if self.said else 0.0
 
 
 def _as_of(one: Test, test: Test) -> Test:
@@ -361,6 +362,7 @@ def _gathered(ran: list[Test]) -> Evidence:
         failed_of=failed_of,
         ran_of=ran_of,
         answered=Counter(test.call for test in failing if test.call and is_answer(test)),
+        said=float(sum(test.recorded == "fail" for test in failing)),
         unrefused=sum(map(counts_as, filter(went_through, failing))),
     )
     return replace(evidence, accused=held_against(failing, of_clause, evidence.is_distinct))

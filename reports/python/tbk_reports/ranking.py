@@ -114,7 +114,7 @@ def reasons(tests: Sequence[Test], evidence: Evidence) -> dict[str, float]:
         "all of its tests": math.log(evidence.share_of_its_tests(tests, thing)),
         "all of any kind": math.log(evidence.borne_out(evidence.clause(tests))),
         "answered": math.log(_answered(thing, evidence)),
-        "said by a check": -_unsaid(first),
+        "said by a check": -min(map(_unsaid, tests)),
         "after the test": -float(first.phase in CLEAN),
         "promise": fits(first),
         "simple": -math.log(1 + min(map(_how_much, evidence.own(tests)))),
