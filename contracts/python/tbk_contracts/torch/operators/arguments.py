@@ -177,8 +177,9 @@ def _has_two_with_dimensions(sample: Sample) -> bool:
 
 def try_dtypes(made: rules.Subject, device: torch.device) -> int:
     """Checks the dtypes and shapes of results of operands of two dtypes. Where the operator is not
-    of two elements, a device may refuse what PyTorch's CPU takes."""
-    asked, entry = 0, made.entry
+    of two elements, a device may refuse what PyTorch's CPU takes. Raises what the device says that
+    it lacks, if it answers nothing."""
+    asked, entry, lack = 0, made.entry, None
     may_refuse = type(entry.info).__name__ != "BinaryUfuncInfo"
     chosen = rules.subject(entry.title, made.dtype, _has_two_with_dimensions) or made
     for what, sample in _of_other_dtypes(chosen.sample):
@@ -191,12 +192,15 @@ def try_dtypes(made: rules.Subject, device: torch.device) -> int:
         placed = samples.place(sample, device, entry)
         got = rules.outcome(partial(trial.call, entry, placed, device))
         if isinstance(got, Exception):
-            if missing.lacking(got) or may_refuse:
-                continue
-            raise got
+            lack = got if missing.lacking(got) else lack
+            if lack is not got and not may_refuse:
+                raise got
+            continue
         check.equal(f"dtypes and shapes of {entry.title}, operand {what}",
                     _kinds(got), _kinds(plain.plain))  # fmt: skip
         asked += 1
+    if lack is not None and not asked:
+        raise lack
     return asked
 
 

@@ -213,4 +213,4 @@ def try_rule(attempt: Try, entry: Entry, dtype: torch.dtype, device: torch.devic
             check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."))
             trial.refused(error, entry, made.plain, 1)
             return
-    left.tell(asked, "PyTorch's CPU says nothing of this form to compare with")
+    left.tell(asked, "there is nothing of this form that both PyTorch's CPU and the device take")
