@@ -95,6 +95,20 @@ def _has_two_more(sample: Sample) -> bool:
     return len(sample.tensors()) > 2
 
 
+def _written(entry: Entry, sample: Sample) -> str:
+    """Returns a call as text, with the dtypes and shapes of its tensors."""
+
+    def one(leaf: Any) -> str:
+        if isinstance(leaf, (list, tuple)):
+            return f"[{', '.join(map(one, leaf))}]"
+        if isinstance(leaf, torch.Tensor):
+            return f"{str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}"
+        return repr(leaf)
+
+    named = (f"{name}={one(value)}" for name, value in sample.kwargs.items())
+    return f"{entry.title}({', '.join([*map(one, (sample.value, *sample.args)), *named])})"
+
+
 def _judged(made: rules.Subject, sample: Sample, device: torch.device) -> int:
     """Judges another call of the operator; returns 0 where there is no answer to judge it by."""
     plain = oracle.plainly(made.entry, sample)
@@ -103,7 +117,12 @@ def _judged(made: rules.Subject, sample: Sample, device: torch.device) -> int:
     if not all(holding.holds(dtype, device) for dtype in plain.dtypes):
         return 0
     other = rules.Subject(made.entry, sample, plain, made.dtype)
-    other.judge(trial.call(made.entry, other.placed(device), device), device)
+    try:
+        other.judge(trial.call(made.entry, other.placed(device), device), device)
+    except Exception as error:
+        if not missing.lacking(error):
+            check.note(f"the call: {_written(made.entry, sample)}")
+        raise
     return 1
 
 
