@@ -96,6 +96,7 @@ static void an_open_device_makes_streams_and_events(tbk_fixture_t* fx) {
 static void an_open_device_gives_pinned_memory(tbk_fixture_t* fx) {
   void* pointer = NULL;
   fx_open(fx);
+  TBK_CHECKS("DEV-018");
   CHECK_OK(fx->pinned->pinned_alloc(fx->self, fx->device, 64, &pointer, &fx->error));
   CHECK(pointer != NULL);
   fx->pinned->pinned_free(fx->self, pointer);

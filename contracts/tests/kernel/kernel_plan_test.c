@@ -19,7 +19,7 @@ static void check_handles_0(tbk_fixture_t* fx, operator_id_t id) {
   planned_t* it = (planned_t*)(void*)fx_zeros(fx, sizeof *it);
   planned_operation(fx, &it->operation, id);
   REQUIRE_OK(planned_prepare(fx, it)); /* with memory that must not be touched, too */
-  operation_check_untouched(fx, &it->operation, TBK_HERE("prepare"));
+  operation_check_left_alone(fx, &it->operation, TBK_HERE("prepare"));
   planned_destroy(fx, it);
   wire_t* wire = it->operation.wire;
   for (int k = 0; k < 3; ++k)
@@ -27,7 +27,7 @@ static void check_handles_0(tbk_fixture_t* fx, operator_id_t id) {
   wire->output.memory = 0;
   operation_forget_numbers(&it->operation);
   REQUIRE_OK(planned_prepare(fx, it));
-  operation_check_untouched(fx, &it->operation, TBK_HERE("prepare"));
+  operation_check_left_alone(fx, &it->operation, TBK_HERE("prepare"));
   planned_workspace(fx, it);
   operation_describe(&it->operation);
   CHECK_OK(planned_launch(fx, it, NULL));

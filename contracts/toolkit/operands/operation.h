@@ -128,8 +128,9 @@ tbk_status_t operation_launch(tbk_fixture_t* fx, operation_t* operation, tbk_str
 #define OPERATION_CHECK(fx, operation) operation_check((fx), (operation), 0, TBK_HERE(#operation))
 bool operation_check(tbk_fixture_t* fx, const operation_t* operation, int64_t ulps,
                      tbk_here_t here);
-/* Outputs and inputs are as they were before. */
+/* Outputs and inputs are as they were before: a launch was refused, or, of whatever clause is in force, not made. */
 bool operation_check_untouched(tbk_fixture_t* fx, operation_t* operation, tbk_here_t here);
+bool operation_check_left_alone(tbk_fixture_t* fx, operation_t* operation, tbk_here_t here);
 
 /*
  * Launches without a stream. OK: the result must be right; true. UNSUPPORTED: nothing may have
