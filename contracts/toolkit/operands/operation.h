@@ -128,8 +128,9 @@ tbk_status_t operation_launch(tbk_fixture_t* fx, operation_t* operation, tbk_str
 #define OPERATION_CHECK(fx, operation) operation_check((fx), (operation), 0, TBK_HERE(#operation))
 bool operation_check(tbk_fixture_t* fx, const operation_t* operation, int64_t ulps,
                      tbk_here_t here);
-/* Outputs and inputs are as they were before: a launch was refused, or, of whatever clause is in force, not made. */
+/* Checks that outputs and inputs are as before: behind a launch that was refused. */
 bool operation_check_untouched(tbk_fixture_t* fx, operation_t* operation, tbk_here_t here);
+/* Checks the same behind a call that computes nothing, for the clause that is in force. */
 bool operation_check_left_alone(tbk_fixture_t* fx, operation_t* operation, tbk_here_t here);
 
 /*

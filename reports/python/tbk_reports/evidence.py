@@ -134,9 +134,12 @@ class Evidence:
 
     def suspect(self, tests: Sequence[Test]) -> str:
         """Returns the most suspicious thing that the clause of some failing tests speaks of."""
-        found = self.things(tests) or self.shared(tests)
-        # Of two as suspicious ones the plainer: "upload" before "upload at an offset".
-        return max(sorted(found), key=lambda one: (round(self.suspicion(one), 2), " " not in one),
+        return self._most_suspicious(self.things(tests) or self.shared(tests))
+
+    def _most_suspicious(self, things: set[str]) -> str:
+        """Returns one of some things; empty for none. Of two as suspicious ones the plainer:
+        "upload" before "upload at an offset"."""
+        return max(sorted(things), key=lambda one: (round(self.suspicion(one), 2), " " not in one),
                    default="")  # fmt: skip
 
     def clause(self, tests: Sequence[Test]) -> str:
@@ -218,7 +221,7 @@ class Evidence:
         if not failing or len(failing) == len(ran):
             return bool(failing)
         without = [test for test in ran if things.isdisjoint(self.asked[test.id])] or ran
-        most = self.suspect(failing) if self.things(failing) else ""
+        most = self._most_suspicious(self.things(failing))
         asking = [test for test in ran if most in self.asked[test.id]]
         return self._mostly_fail(without) or self._mostly_fail(asking)
 

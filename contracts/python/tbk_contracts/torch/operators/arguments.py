@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -38,12 +39,12 @@ def told_dimension(sample: Sample, name: str, place: int, dim: int) -> Sample | 
     """Returns the call with another dimension; None where it names none."""
     if isinstance(sample.kwargs.get(name), (int, tuple, list)):
         kwargs = {**sample.kwargs, name: _like(sample.kwargs[name], dim)}
-        return Sample(sample.number, "", sample.value, sample.args, kwargs)
+        return replace(sample, kwargs=kwargs)
     if not 0 <= place < len(sample.args) or not isinstance(sample.args[place], (int, tuple, list)):
         return None
     args = list(sample.args)
     args[place] = _like(args[place], dim)
-    return Sample(sample.number, "", sample.value, tuple(args), sample.kwargs)
+    return replace(sample, args=tuple(args))
 
 
 def _like(old: Any, dim: int) -> Any:
@@ -55,7 +56,7 @@ def _with(sample: Sample, changes: dict[int, Any]) -> Sample:
     leaves, spec = tree_flatten((sample.args, sample.kwargs))
     made = [changes.get(place, leaf) for place, leaf in enumerate(leaves)]
     args, kwargs = tree_unflatten(made, spec)
-    return Sample(sample.number, sample.variant, sample.value, args, kwargs, sample.outputs)
+    return replace(sample, args=args, kwargs=kwargs)
 
 
 def _rest(sample: Sample) -> list[Any]:
@@ -109,12 +110,17 @@ def _written(entry: Entry, sample: Sample) -> str:
     return f"{entry.title}({', '.join([*map(one, (sample.value, *sample.args)), *named])})"
 
 
+def _answer(entry: Entry, sample: Sample, device: torch.device) -> oracle.Expected | None:
+    """Returns what the device has to give; None where PyTorch's CPU gives nothing to compare with,
+    or the device lacks a dtype for it."""
+    plain = rules.answer(entry, sample)
+    return None if plain is None or holding.lacks(sample, plain, device) else plain
+
+
 def _judged(made: rules.Subject, sample: Sample, device: torch.device) -> int:
     """Judges another call of the operator; returns 0 where there is no answer to judge it by."""
-    plain = oracle.plainly(made.entry, sample)
-    if plain is None or plain.draws or not samples.tensors(plain.plain):
-        return 0
-    if not all(holding.holds(dtype, device) for dtype in plain.dtypes):
+    plain = _answer(made.entry, sample, device)
+    if plain is None:
         return 0
     other = rules.Subject(made.entry, sample, plain, made.dtype)
     try:
@@ -202,11 +208,8 @@ def try_dtypes(made: rules.Subject, device: torch.device) -> int:
     may_refuse = type(entry.info).__name__ != "BinaryUfuncInfo"
     chosen = rules.subject(entry.title, made.dtype, _has_two_with_dimensions) or made
     for what, sample in _of_other_dtypes(chosen.sample):
-        plain = oracle.plainly(entry, sample)
-        if plain is None or plain.draws or not samples.tensors(plain.plain):
-            continue
-        wanted = plain.dtypes | {one.dtype for one in sample.tensors()}
-        if not all(holding.holds(dtype, device) for dtype in wanted):
+        plain = _answer(entry, sample, device)
+        if plain is None:
             continue
         placed = samples.place(sample, device, entry)
         got = rules.outcome(partial(trial.call, entry, placed, device))
@@ -235,7 +238,4 @@ def has_dimensions(entry: Entry) -> bool:
 def has_several(entry: Entry) -> bool:
     """Returns whether the operator takes several tensors, as far as the schema tells."""
     schemas = list(forms.overloads(forms.base(entry)))
-    return rules.is_judged(entry) and (not schemas or any(
-        sum("Tensor" in str(one.type) for one in schema.arguments if not one.is_out) > 1
-        for schema in schemas
-    ))  # fmt: skip
+    return rules.is_judged(entry) and (not schemas or any(map(forms.takes_several, schemas)))

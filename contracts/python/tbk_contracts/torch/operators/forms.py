@@ -33,6 +33,11 @@ def overloads(name: str) -> Iterator[Any]:
         yield getattr(packet, each)._schema
 
 
+def takes_several(schema: Any) -> bool:
+    """Returns whether it has more than one argument of tensors beside those that it writes to."""
+    return sum("Tensor" in str(one.type) for one in schema.arguments if not one.is_out) > 1
+
+
 def base(entry: Entry) -> str:
     """Returns the name of the operator that an entry is of."""
     return str(entry.info.aten_name or entry.info.name).rpartition(".")[2]

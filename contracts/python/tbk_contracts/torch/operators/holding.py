@@ -34,6 +34,12 @@ def holds(dtype: torch.dtype, device: torch.device) -> bool:
             return False
 
 
+def lacks(sample: Sample, expected: Expected, device: torch.device) -> set[torch.dtype]:
+    """Returns the dtypes that a call needs, and the device does not hold."""
+    wanted = expected.dtypes | {one.dtype for one in sample.tensors()}
+    return {dtype for dtype in wanted if not holds(dtype, device)}
+
+
 class LeftOut:
     """Samples that need a dtype which the device lacks: they say nothing about the operator."""
 
@@ -44,9 +50,8 @@ class LeftOut:
 
     def takes(self, sample: Sample, expected: Expected) -> bool:
         """Returns whether this sample is one of them; if so, it is counted."""
-        wanted = expected.dtypes | {one.dtype for one in sample.tensors()}
-        lacking = {str(dtype).removeprefix("torch.") for dtype in wanted
-                   if not holds(dtype, self._device)}  # fmt: skip
+        lacking = {str(dtype).removeprefix("torch.")
+                   for dtype in lacks(sample, expected, self._device)}  # fmt: skip
         self._lacking |= lacking
         self._count += bool(lacking)
         return bool(lacking)

@@ -146,7 +146,7 @@ def has_operands(entry: Entry) -> bool:
         return False
     schemas = list(forms.overloads(forms.base(entry)))
     return not schemas or rules.has_out(entry) or any(
-        sum("Tensor" in str(one.type) for one in schema.arguments if not one.is_out) > 1
+        forms.takes_several(schema)
         or any("List[" in str(one.type) and "Tensor" in str(one.type) for one in schema.arguments)
         for schema in schemas
     )  # fmt: skip

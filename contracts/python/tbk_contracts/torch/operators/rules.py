@@ -98,20 +98,34 @@ def _order(sample: Sample) -> tuple[bool, bool, int]:
 
 
 @cache
+def _small(title: str, dtype: torch.dtype) -> tuple[Sample, ...]:
+    """Returns the samples of few elements, and not of none: the most useful first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = list(itertools.islice(samples.all_of(entries()[title], dtype), LOOKED_AT))
+    held = [one for one in found if one.tensors() and all(
+        0 < each.numel() <= LARGEST and each.layout == torch.strided for each in one.tensors()
+    )]  # fmt: skip
+    return tuple(sorted(held, key=_order))
+
+
+def answer(entry: Entry, sample: Sample) -> oracle.Expected | None:
+    """Returns what PyTorch's CPU gives; None where that is drawn, or nothing to compare with."""
+    plain = oracle.plainly(entry, sample)
+    usable = plain is not None and not plain.draws and samples.tensors(plain.plain)
+    return plain if usable else None
+
+
+@cache
 def subject(title: str, dtype: torch.dtype, has: Has | None = None) -> Subject | None:
     """Returns the smallest useful call that PyTorch's CPU answers and that draws nothing; of those
     that `has` says yes to, if it is given."""
     entry = entries()[title]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = list(itertools.islice(samples.all_of(entry, dtype), LOOKED_AT))
-    held = [one for one in found if one.tensors() and all(
-        0 < each.numel() <= LARGEST and each.layout == torch.strided for each in one.tensors()
-    ) and (has is None or has(one))]  # fmt: skip
-    for one in sorted(held, key=_order)[:3]:
+    held = [one for one in _small(title, dtype) if has is None or has(one)]
+    for one in held[:3]:
         sample = samples.distinct(one) if entry.title in table.DISTINCT else one
-        plain = oracle.plainly(entry, sample)
-        if plain is not None and not plain.draws and samples.tensors(plain.plain):
+        plain = answer(entry, sample)
+        if plain is not None:
             return Subject(entry, sample, plain, dtype)
     return None
 
