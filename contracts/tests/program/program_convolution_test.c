@@ -283,19 +283,31 @@ static void every_pair_of_one_tap_sums_over_all_places(tbk_fixture_t* fx) {
 }
 
 static void each_place_sums_its_taps_and_channels(tbk_fixture_t* fx) {
+  sweep_run_quickly(fx, &output_space, products, NULL);
+}
+
+static void every_pair_sums_taps_and_channels(tbk_fixture_t* fx) {
   sweep_run_light(fx, &output_space, products);
 }
 
 static void each_input_sums_what_names_it(tbk_fixture_t* fx) {
+  sweep_run_quickly(fx, &input_space, products, NULL);
+}
+
+static void every_pair_sums_what_names_an_input(tbk_fixture_t* fx) {
   sweep_run_light(fx, &input_space, products);
 }
 
 static void each_tap_sums_over_images_and_places(tbk_fixture_t* fx) {
+  sweep_run_quickly(fx, &weight_space, products, NULL);
+}
+
+static void every_pair_sums_over_images_and_places(tbk_fixture_t* fx) {
   sweep_run_light(fx, &weight_space, products);
 }
 
 static void a_bias_is_added_once(tbk_fixture_t* fx) {
-  sweep_run_beside(fx, &bias_space, products, &output_space);
+  sweep_run_quickly(fx, &bias_space, products, &output_space);
 }
 
 static void every_pair_adds_its_bias_once(tbk_fixture_t* fx) {
@@ -303,7 +315,7 @@ static void every_pair_adds_its_bias_once(tbk_fixture_t* fx) {
 }
 
 static void padding_is_left_out(tbk_fixture_t* fx) {
-  sweep_run_beside(fx, &padding_space, products, &output_space);
+  sweep_run_quickly(fx, &padding_space, products, &output_space);
 }
 
 static void every_pair_leaves_padding_out(tbk_fixture_t* fx) {
@@ -311,7 +323,7 @@ static void every_pair_leaves_padding_out(tbk_fixture_t* fx) {
 }
 
 static void sums_of_real_numbers_keep_their_bound(tbk_fixture_t* fx) {
-  sweep_run_beside(fx, &real_space, products, &output_space);
+  sweep_run_quickly(fx, &real_space, products, &output_space);
 }
 
 static void every_pair_keeps_the_bound_of_its_sums(tbk_fixture_t* fx) {
@@ -319,7 +331,7 @@ static void every_pair_keeps_the_bound_of_its_sums(tbk_fixture_t* fx) {
 }
 
 static void narrow_numbers_are_rounded_once(tbk_fixture_t* fx) {
-  sweep_run_beside(fx, &half_space, products, &real_space);
+  sweep_run_quickly(fx, &half_space, products, &real_space);
 }
 
 static void every_pair_is_rounded_once(tbk_fixture_t* fx) {
@@ -327,7 +339,7 @@ static void every_pair_is_rounded_once(tbk_fixture_t* fx) {
 }
 
 static void what_names_no_product_is_0(tbk_fixture_t* fx) {
-  sweep_run_beside(fx, &edge_space, products, &output_space);
+  sweep_run_quickly(fx, &edge_space, products, &output_space);
 }
 
 static void every_pair_is_0_where_no_product_is_named(tbk_fixture_t* fx) {
@@ -337,10 +349,16 @@ static void every_pair_is_0_where_no_product_is_named(tbk_fixture_t* fx) {
 static const tbk_case_t cases[] = {
     TBK_CASE("PRG-046", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_SLOW,
              each_place_sums_its_taps_and_channels),
+    TBK_CASE("PRG-046", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_sums_taps_and_channels),
     TBK_CASE("PRG-047", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_SLOW,
              each_input_sums_what_names_it),
+    TBK_CASE("PRG-047", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_sums_what_names_an_input),
     TBK_CASE("PRG-048", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_SLOW,
              each_tap_sums_over_images_and_places),
+    TBK_CASE("PRG-048", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
+             every_pair_sums_over_images_and_places),
     TBK_CASE("PRG-046", "op:tbk::convolution dtype:FLOAT32", 0, one_tap_has_padding_and_stride),
     TBK_CASE("PRG-046", "op:tbk::convolution dtype:FLOAT32", TBK_CASE_THOROUGH,
              every_pair_of_one_tap_has_padding_and_stride),

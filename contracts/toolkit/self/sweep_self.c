@@ -85,7 +85,7 @@ static void what_is_covered_elsewhere_is_left_out(void) {
   static const sweep_space_t other = {{&letter, &number, &side}, fits_left, NULL, 0};
   static sweep_case_t cases[SWEEP_CASES];
   size_t count =
-      sweep_generate(&nothing, &space, (sweep_choice_t){NULL, &other}, 1, cases, SWEEP_CASES);
+      sweep_generate(&nothing, &space, (sweep_choice_t){NULL, &other, 0}, 1, cases, SWEEP_CASES);
   size_t whole = sweep_generate(&nothing, &space, any, 1, (sweep_case_t[64]){0}, 64);
   EXPECT(count < whole && count >= letter.count * colour.count);
   for (size_t k = 0; k < 3; k++)
@@ -119,7 +119,7 @@ static void light_cases_have_every_pair_too(void) {
   for (uint64_t seed = 1; seed <= 20; seed++) {
     size_t more = sweep_generate(&nothing, &space, any, seed, cases, SWEEP_CASES);
     size_t more_lights =
-        sweep_generate(&nothing, &space, (sweep_choice_t){work, NULL}, seed, light, SWEEP_CASES);
+        sweep_generate(&nothing, &space, (sweep_choice_t){work, NULL, 0}, seed, light, SWEEP_CASES);
     every_pair_is_there(light, more_lights);
     count += more, much += sum(cases, more, &idle);
     lights += more_lights, little += sum(light, more_lights, &idle_lights);
@@ -129,6 +129,28 @@ static void light_cases_have_every_pair_too(void) {
   EXPECT(idle_lights < idle);
 }
 
+/* Number 3 makes every case do much, but on the left, where there is nothing to do. */
+static bool is_busy(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  return fits(fx, one) && sweep_get(one, &side) != 0;
+}
+
+static void what_makes_each_case_do_much_is_met_once(void) {
+  static sweep_case_t cases[SWEEP_CASES], all[SWEEP_CASES];
+  static const sweep_space_t busy = {{&letter, &number, &side, &colour}, is_busy, NULL, 0};
+  const int64_t most = INT64_C(1) << 11;
+  size_t whole =
+      sweep_generate(&nothing, &busy, (sweep_choice_t){work, NULL, 0}, 1, all, SWEEP_CASES);
+  size_t count =
+      sweep_generate(&nothing, &busy, (sweep_choice_t){work, NULL, most}, 1, cases, SWEEP_CASES);
+  size_t threes = 0;
+  for (size_t i = 0; i < count; i++)
+    threes += sweep_get(&cases[i], &number) == 3;
+  EXPECT(threes == 1);
+  EXPECT(count < whole);
+  for (size_t v = 1; v < letter.count; v++)
+    EXPECT(has_pair(cases, count, 0, v, 1, 0));
+}
+
 int main(void) {
   static sweep_case_t cases[SWEEP_CASES], again[SWEEP_CASES], other[SWEEP_CASES];
   char line[SWEEP_LINE];
@@ -136,6 +158,7 @@ int main(void) {
   first_ones_meet_together();
   what_is_covered_elsewhere_is_left_out();
   light_cases_have_every_pair_too();
+  what_makes_each_case_do_much_is_met_once();
   every_pair_is_there(cases, count);
   EXPECT(count >= 20 && count < 60); /* all of them would be 120 */
   EXPECT(sweep_generate(&nothing, &space, any, 1, again, SWEEP_CASES) == count);

@@ -18,6 +18,7 @@
 enum { COMPLETIONS = 24, FIRST_TRIES = 200 };
 /* A pair more is worth four times the work. */
 enum { COST_OF_A_PAIR = 2, COST_OF_NOTHING = 64 };
+enum { LIGHT_TRIES = 24, MUCH_WORK = 2048 };
 
 static const char* chosen_line;
 
@@ -69,6 +70,8 @@ typedef struct generator {
   uint64_t random;
   /* For two values of two dimensions, the later dimension first: a case has both; or none can. */
   bool done[SWEEP_DIMENSIONS][SWEEP_VALUES][SWEEP_DIMENSIONS][SWEEP_VALUES];
+  bool heavy[SWEEP_DIMENSIONS][SWEEP_VALUES]; /* due in one case alone */
+  bool met[SWEEP_DIMENSIONS][SWEEP_VALUES];
 } generator_t;
 
 static size_t draw(generator_t* self, size_t below) {
@@ -78,15 +81,26 @@ static size_t draw(generator_t* self, size_t below) {
   return (size_t)((z ^ z >> 31) % below);
 }
 
+static bool is_over(const generator_t* self, size_t dimension, size_t value) {
+  return self->heavy[dimension][value] && self->met[dimension][value];
+}
+
+static bool is_due(const generator_t* self, const size_t pair[4]) {
+  return !self->done[pair[0]][pair[1]][pair[2]][pair[3]] && !is_over(self, pair[0], pair[1]) &&
+         !is_over(self, pair[2], pair[3]);
+}
+
 static size_t new_pairs(const generator_t* self, const sweep_case_t* one) {
   size_t count = 0;
   for (size_t i = 1; i < self->dimensions; i++)
     for (size_t k = 0; k < i; k++)
-      count += !self->done[i][one->chosen[i]][k][one->chosen[k]];
+      count += is_due(self, (const size_t[4]){i, one->chosen[i], k, one->chosen[k]});
   return count;
 }
 
 static void tick_off(generator_t* self, const sweep_case_t* one) {
+  for (size_t i = 0; i < self->dimensions; i++)
+    self->met[i][one->chosen[i]] = true;
   for (size_t i = 1; i < self->dimensions; i++)
     for (size_t k = 0; k < i; k++)
       self->done[i][one->chosen[i]][k][one->chosen[k]] = true;
@@ -142,7 +156,7 @@ static void cover(generator_t* self, const size_t pair[4], sweep_case_t* out_cas
                   size_t* count) {
   bool* done = &self->done[pair[0]][pair[1]][pair[2]][pair[3]];
   fixed_t fixed = {1u << pair[0] | 1u << pair[2], {0}};
-  if (*done) return;
+  if (!is_due(self, pair)) return;
   *done = true;
   fixed.chosen[pair[0]] = (uint8_t)pair[1];
   fixed.chosen[pair[2]] = (uint8_t)pair[3];
@@ -196,6 +210,28 @@ static void leave_covered(generator_t* self, const sweep_space_t* other) {
   self->random = random;
 }
 
+/* Tells whether each of some cases with a value has more work than that. */
+static bool is_heavy(generator_t* self, size_t dimension, size_t value) {
+  fixed_t fixed = {1u << dimension, {0}};
+  size_t fitting = 0;
+  fixed.chosen[dimension] = (uint8_t)value;
+  for (size_t try = 0; try < LIGHT_TRIES; try++) {
+    const sweep_case_t one = draw_case(self, self->space, &fixed);
+    if (!fits(self->fx, &one)) continue;
+    if (self->choice.work(&one) <= self->choice.most_work) return false;
+    fitting++;
+  }
+  return fitting > 0;
+}
+
+static void weigh(generator_t* self) {
+  const uint64_t random = self->random;
+  for (size_t i = 0; i < self->dimensions; i++)
+    for (size_t v = 0; v < self->space->dimensions[i]->count; v++)
+      self->heavy[i][v] = is_heavy(self, i, v);
+  self->random = random;
+}
+
 size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep_choice_t choice,
                       uint64_t seed, sweep_case_t* out_cases, size_t most) {
   generator_t* self = calloc(1, sizeof *self);
@@ -207,6 +243,7 @@ size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep
   self->random = seed;
   self->dimensions = dimension_count(space);
   if (choice.covered_by != NULL) leave_covered(self, choice.covered_by);
+  if (choice.most_work > 0) weigh(self);
   if (space->together > 0) cover_together(self, out_cases, most, &count);
   for (size_t i = 1; i < self->dimensions; i++)
     for (size_t v = 0; v < space->dimensions[i]->count; v++)
@@ -296,20 +333,11 @@ static size_t make_cases(tbk_fixture_t* fx, const sweep_space_t* space, sweep_ch
   return count;
 }
 
-void sweep_run(tbk_fixture_t* fx, const sweep_space_t* space) {
-  sweep_run_light(fx, space, NULL);
-}
-
-void sweep_run_light(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work) {
-  sweep_run_beside(fx, space, work, NULL);
-}
-
-void sweep_run_beside(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
-                      const sweep_space_t* covered_by) {
+static void run_cases(tbk_fixture_t* fx, const sweep_space_t* space, sweep_choice_t choice) {
   static sweep_case_t cases[SWEEP_CASES]; /* a test is left by longjmp */
   const uint64_t until = fx_now_ns() + FX_PATIENCE_NS;
   tally_t tally = {0, 0, 0};
-  size_t count = make_cases(fx, space, (sweep_choice_t){work, covered_by}, cases);
+  size_t count = make_cases(fx, space, choice, cases);
   for (size_t i = 0; i < count; i++) {
     if (tally.ran == 0 || fx_now_ns() < until) /* who stood still before the first runs one */
       run_one(fx, &cases[i], &tally);
@@ -319,4 +347,17 @@ void sweep_run_beside(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_
   if (chosen_line != NULL && tally.ran + tally.left_out == 0)
     fx_note(fx, "--case names no case of this sweep");
   tell(fx, &tally);
+}
+
+void sweep_run(tbk_fixture_t* fx, const sweep_space_t* space) {
+  sweep_run_light(fx, space, NULL);
+}
+
+void sweep_run_light(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work) {
+  run_cases(fx, space, (sweep_choice_t){work, NULL, 0});
+}
+
+void sweep_run_quickly(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
+                       const sweep_space_t* covered_by) {
+  run_cases(fx, space, (sweep_choice_t){work, covered_by, MUCH_WORK});
 }

@@ -62,6 +62,8 @@ typedef struct sweep_choice {
   sweep_work_t work; /* cases have little of it; NULL: whichever */
   /* Pairs of two dimensions that this space has, too, are not due; NULL: all are. */
   const sweep_space_t* covered_by;
+  /* A value that makes every case do more than that is due in one case alone; 0: in every pair. */
+  int64_t most_work;
 } sweep_choice_t;
 /* Generates at most `most` cases; returns how many there are. */
 size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep_choice_t choice,
@@ -80,12 +82,13 @@ void sweep_run(tbk_fixture_t* fx, const sweep_space_t* space);
  */
 void sweep_run_light(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work);
 /*
- * The same for a space that shares dimensions with that of another test of the same function: pairs of two of those are
- * left to that test, where its space has them on the device. What that test needs besides, a dtype for one, is not
- * looked at. For the quick tier; a row of the thorough one meets every pair.
+ * The same for the quick tier; a row of the thorough one meets every pair. A value that makes every case do much, as a
+ * large shape does, is met once. Pairs of two dimensions that the space of another test of the same function has, too,
+ * are left to that test, where its space has them on the device; what it needs besides, a dtype for one, is not looked
+ * at. NULL: there is no such test.
  */
-void sweep_run_beside(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
-                      const sweep_space_t* covered_by);
+void sweep_run_quickly(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
+                       const sweep_space_t* covered_by);
 
 /* From here on sweep_run runs the case of this line alone; NULL: all. Kept by reference. */
 void sweep_choose(const char* line);
