@@ -10,6 +10,7 @@ from tbk_contracts.builds import (
     load_bases,
     main_clause,
     refused_clause,
+    refusing,
 )
 from tbk_contracts.clause import (
     PROGRAM,
@@ -82,6 +83,7 @@ __all__ = [
     "parse_header",
     "parse_rows",
     "refused_clause",
+    "refusing",
     "spec_digest",
     "tests_of",
     "text_digest",

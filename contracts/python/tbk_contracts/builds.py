@@ -21,6 +21,8 @@ _REFUSALS = re.compile(r"\b(?:UNSUPPORTED|OUT_OF_MEMORY|INVALID_STATE|INVALID|FA
 _ANSWERS = re.compile(r"\b(?:UNSUPPORTED|OUT_OF_MEMORY|INVALID_STATE|INVALID|FAILED|DEVICE_LOST)\b")
 _HOW_MANY = re.compile(r"\bat a time\b|\bany number\b")
 _BECOMES = re.compile(r"\bbecomes OK\b")
+_IS_OPEN = re.compile(r"has got the device open; else (\w+)")
+_MAY_BE_MADE = "every call that names the device may be made"
 _ANY_REFUSAL = ("INVALID", "INVALID_STATE", "UNSUPPORTED", "OUT_OF_MEMORY", "UNAVAILABLE", "FAILED")
 
 
@@ -55,11 +57,14 @@ def load_bases(root: Path, clauses: Iterable[Clause]) -> dict[str, tuple[str, ..
 def refused_clauses(root: Path, clauses: Iterable[Clause]) -> dict[tuple[str, str], str]:
     """Returns, by function and status, the clause of which a refusal of a legal call is a breach
     before it is one of what the function does: it names the status, says how many of what is made
-    can be there, that NOT_READY comes to an end, or that it succeeds or works.
+    can be there, that NOT_READY comes to an end, or that it succeeds or works. What a function
+    answers where a device is not open is a breach of what opening promises where it is.
     """
     by_id = {one.id: one for one in clauses if one.kind == "checked"}
+    opened = next((one.id for one in by_id.values() if one.text.startswith(_MAY_BE_MADE)), "")
     found: dict[tuple[str, str], str] = {}
-    for line in (line for block in load_header(root) for line in block.lines):
+    lines = [line for block in load_header(root) for line in block.lines]
+    for line in lines:
         if line.label != "Ensures" or line.clause not in by_id:
             continue
         text = by_id[str(line.clause)].text
@@ -68,6 +73,10 @@ def refused_clauses(root: Path, clauses: Iterable[Clause]) -> dict[tuple[str, st
         succeeds = _ANY_REFUSAL if text.startswith(("succeeds", "works")) else ()
         for status in (*_REFUSALS.findall(text), *how_many, *ends, *succeeds):
             found.setdefault((line.function, status), str(line.clause))
+    for line in lines:
+        if line.label == "Requires" and opened:
+            for status in _IS_OPEN.findall(line.text):
+                found.setdefault((line.function, status), opened)
     return found
 
 
@@ -135,6 +144,13 @@ def refused_clause(function: str, status: str) -> str:
     empty for none.
     """
     return _known()[2].get((function, status), "")
+
+
+def refusing(clause_id: str) -> tuple[str, ...]:
+    """Returns the functions that break a clause by refusing a legal call."""
+    return tuple(
+        dict.fromkeys(one for (one, _), named in _known()[2].items() if named == clause_id)
+    )
 
 
 def bases_of(clause_id: str) -> tuple[str, ...]:

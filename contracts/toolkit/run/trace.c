@@ -262,8 +262,11 @@ static const tbk_kernel_t* inner_of(const tbk_kernel_t* kernel) {
   return item->inner;
 }
 
-static void note_content(size_t row) {
-  note(CALL_OPERATORS + OPERATOR_COUNT + row, TBK_TRACE_CALLED);
+static void note_content(size_t row, tbk_content_place_t place) {
+  static const unsigned bits[] = {[TBK_CONTENT_PLAIN] = TBK_TRACE_CALLED,
+                                  [TBK_CONTENT_REDUCTION] = TBK_TRACE_IN_REDUCTION,
+                                  [TBK_CONTENT_SCAN] = TBK_TRACE_IN_SCAN};
+  note(CALL_OPERATORS + OPERATOR_COUNT + row, bits[place]);
 }
 
 static const char* name_of(const tbk_kernel_t* kernel) {

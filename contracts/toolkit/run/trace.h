@@ -31,7 +31,10 @@ enum {
   TBK_TRACE_OFFSET = 128,      /* at an offset other than 0 */
   /* In what state; in a byte of their own. */
   TBK_TRACE_FOREIGN = 256, /* on an object that another thread made */
-  TBK_TRACE_CLOSED = 512   /* the device is not open, or the object's is not any more */
+  TBK_TRACE_CLOSED = 512,  /* the device is not open, or the object's is not any more */
+  /* Of an opcode that has not the first bit by this. */
+  TBK_TRACE_IN_REDUCTION = 1024,
+  TBK_TRACE_IN_SCAN = 2048
 };
 
 /* May lie in shared memory, so that it outlives the process. Any thread writes it. */

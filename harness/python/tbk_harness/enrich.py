@@ -12,6 +12,8 @@ import tbk_contracts
 from tbk_contracts import Clause
 from tbk_reports.calls import (
     FLAG,
+    IN_REDUCTION,
+    IN_SCAN,
     ON_FOREIGN,
     ON_OTHER_DEVICE,
     ON_OTHER_THREAD,
@@ -23,6 +25,8 @@ from tbk_reports.calls import (
 from tbk_reports.model import ResultFile, Test
 from tbk_reports.ranking import WHERE_WORK_RUNS
 
+# The generic kernels that run programs, and where a program of theirs has its opcodes.
+_OF_PROGRAMS = {"op:tbk::pointwise": "", "op:tbk::reduce": IN_REDUCTION, "op:tbk::scan": IN_SCAN}
 # What a clause of threads that names no function speaks of.
 _OF_OTHERS = re.compile(r"what one thread made|a thread that ends")
 _OF_DEVICES = re.compile(r"the device that it names")
@@ -55,23 +59,25 @@ def _about(clause: Clause) -> tuple[str, ...]:
         way = ON_OTHER_THREAD
     elif clause.text.startswith("giving back"):
         return tuple(one + WHILE_CLOSED for one in _giving_back())
+    elif clause.text.startswith("every call that names the device"):
+        return (*clause.functions, *tbk_contracts.refusing(clause.id))
     return tuple(name + way for name in clause.functions or _named(clause))
 
 
 def _content(clause: Clause) -> tuple[str, ...]:
     """Returns what of a generic kernel's arguments a sentence speaks of: the flag that it begins
-    with, or opcodes of programs that are computed element by element, where it names some or says
-    "each".
+    with, or opcodes of its programs, where it names some or says "each".
     """
     for flag in tbk_contracts.flags():
         if clause.text.startswith(f"with {flag} "):
             return (FLAG + flag,)
-    if "op:tbk::pointwise" not in (clause.needs or "").split():
-        return ()
+    needs = (clause.needs or "").split()
+    places = [place for kernel, place in _OF_PROGRAMS.items() if kernel in needs]
     words = set(re.findall(r"\b[A-Z][A-Z_0-9]+\b", clause.text))
     words.add(clause.text.partition(" ")[0].upper().removesuffix("S"))  # "numbers are arguments"
     is_each = clause.text.startswith("each opcode")
-    return tuple(OPCODE + name for name in tbk_contracts.opcodes() if is_each or name in words)
+    named = [name for name in tbk_contracts.opcodes() if is_each or name in words]
+    return tuple(OPCODE + name + place for place in places for name in named)
 
 
 def _giving_back() -> tuple[str, ...]:
@@ -101,7 +107,10 @@ def _implied(test: Test, clause: Clause) -> str:
     if test.layer != "c" or not test.failed or test.checked:
         return ""
     refused = test.recorded == "fail" and test.expected == "OK"
-    if refused and (named := tbk_contracts.refused_clause(test.call, test.seen.partition(" ")[0])):
+    status = test.seen.partition(" ")[0]
+    # What a function answers where no device is open, whatever else had to be refused.
+    unopened = test.recorded == "fail" and test.expected.isupper() and status == "INVALID_STATE"
+    if (refused or unopened) and (named := tbk_contracts.refused_clause(test.call, status)):
         return named
     unanswered = test.recorded == "fail" and test.expected != "OK"
     if unanswered and (named := tbk_contracts.answered_clause(test.call, test.expected)):

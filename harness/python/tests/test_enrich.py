@@ -66,6 +66,15 @@ def test_what_stays_not_ready_breaks_the_promise_that_it_comes_to_an_end() -> No
     assert enriched("STR-017", call="stream_query", **pending).checked in ("", "STR-017")
 
 
+def test_what_is_answered_on_a_closed_device_breaks_what_opening_promises() -> None:
+    closed = {"call": "pinned_alloc", "seen": "INVALID_STATE (2): no context"}
+    assert enriched("PIN-002", expected="OK", **closed).checked == "DEV-018"
+    assert enriched("PIN-007", expected="OUT_OF_MEMORY", **closed).checked == "DEV-018"
+    either = enriched("PIN-007", expected="OUT_OF_MEMORY or INVALID_STATE", **closed)
+    assert either.checked == ""
+    assert {"device_open", "pinned_alloc", "upload"} < set(enriched("DEV-018").about)
+
+
 def test_so_did_a_call_that_did_not_come_back() -> None:
     crash = {"recorded": "crash", "cause": "crash/body/SIGSEGV/in upload", "call": "upload"}
     assert enriched("EVT-018", **crash).checked == UPLOADS
@@ -110,7 +119,10 @@ def test_a_clause_of_what_a_generic_kernel_is_asked_speaks_of_opcodes_and_flags(
     assert enriched("PRG-003").about == ("opcode:CAST",)
     assert enriched("PRG-007").about == ("opcode:NUMBER",)
     assert enriched("PRG-012").about == ("op:tbk::pointwise",)  # of no opcode more than of others
-    assert enriched("PRG-018").about == ("op:tbk::reduce",)  # of whose programs nothing is noted
+    assert enriched("PRG-018").about == (
+        "opcode:COORDINATE in a reduction", "opcode:LINEAR_INDEX in a reduction")  # fmt: skip
     assert enriched("PRG-068").about == ("flag:REVERSE",)
-    assert enriched("PRG-069").about == ("op:tbk::scan",)  # "also with REVERSE"
+    assert enriched("PRG-069").about == (  # "also with REVERSE"
+        "opcode:COORDINATE in a scan", "opcode:LINEAR_INDEX in a scan")  # fmt: skip
+    assert enriched("PRG-070").about == ("op:tbk::scan",)
     assert {"DESCENDING", "STABLE", "REVERSE", "NEGATIVE"} < set(tbk_contracts.flags())

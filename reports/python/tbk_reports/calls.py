@@ -27,7 +27,10 @@ WAYS = {2: WITHOUT_STREAM, 4: ON_STREAM, 8: ON_OTHER_DEVICE, 16: ON_OTHER_THREAD
 # The bits of two digits of `call_states`.
 ON_FOREIGN = " with what another thread made"
 WHILE_CLOSED = " on a device that is not open"
-STATES = {1: ON_FOREIGN, 2: WHILE_CLOSED}
+# Of an opcode, which is no opcode of tbk::pointwise by that.
+IN_REDUCTION = " in a reduction"
+IN_SCAN = " in a scan"
+STATES = {1: ON_FOREIGN, 2: WHILE_CLOSED, 4: IN_REDUCTION, 8: IN_SCAN}
 
 
 def traced(header: Mapping[str, Any]) -> tuple[str, ...]:
