@@ -241,7 +241,7 @@ const mutant_t mutants_program_convolution[] = {
                     "off by one in the padding"),
     CONVOLUTION_ROW(doubles_are_read_as_floats, "PRG-051", VALUE, NARROW, "of one operand"),
     CONVOLUTION_ROW(narrow_sums_stop_at_1000, "PRG-052", VALUE, NARROW, "as a narrow sum would"),
-    CONVOLUTION_ROW(last_integer_is_left_out, "PRG-053", VALUE, NARROW, "a sum is one short"),
+    CONVOLUTION_ROW(last_integer_is_left_out, "PRG-046", VALUE, NARROW, "a sum is one short"),
     CONVOLUTION_ROW(batches_without_images_are_refused, "PRG-054", RETURN, NARROW,
                     "as if malformed"),
     CONVOLUTION_ROW(what_has_no_product_stays, "PRG-054", VALUE, BROAD, "it is not written"),
