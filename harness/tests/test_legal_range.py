@@ -21,6 +21,7 @@ from legal_range import (
     legal,
     of_vector,
     plain,
+    singles,
     spoken,
     vectors,
 )
@@ -29,6 +30,7 @@ from runs import ROOT
 INCLUDE = ROOT / "contracts" / "include" / "tbk"
 DRAWN = vectors()
 EVERY = 48
+AN_ORDER = "copy_order/a_copy_waits_for_earlier_work_of_its_stream"
 
 
 def test_each_property_of_a_device_is_varied() -> None:
@@ -60,3 +62,11 @@ def test_each_pair_of_values_meets() -> None:
 @pytest.mark.parametrize("vector", [plain(), *DRAWN[::EVERY]], ids=spoken)
 def test_a_legal_device_fails_nothing(vector: Vector, tmp_path: Path) -> None:
     assert judge(of_vector(vector), tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "vector", [one for one in singles() if one["without"] != "stream"], ids=spoken
+)
+def test_an_order_is_shown_on_a_device_of_one_oddity(vector: Vector, tmp_path: Path) -> None:
+    """It is the gate that each oddity may mislead: then no order is shown, and no test fails."""
+    assert judge(of_vector(vector), tmp_path, "--only", AN_ORDER) == []
