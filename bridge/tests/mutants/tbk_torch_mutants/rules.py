@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules of all operators that one of them does not keep: outputs, arguments, hosts, generators."""
+"""Rules of all operators that one of them does not keep: outputs, arguments, lists, hosts,
+generators."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 import torch
 
-from tbk_torch_mutants.kernels import around
+from tbk_torch_mutants.kernels import around, instead, result
 from tbk_torch_mutants.table import mutant
 
 OUTPUTS = "torch_operator_outputs/"
@@ -108,3 +109,74 @@ def _() -> None:
         return draw(one, mean, deviation)
 
     around("log_normal_", change)
+
+
+@mutant("list_is_of_the_first_dtype", "OPS-537", "lists of several dtypes are added in one",
+        narrow=True, tests="torch_operator_lists/lists_of_two_dtypes[add")  # fmt: skip
+def _() -> None:
+    def add(_: Any, ones: Any, others: Any, **named: Any) -> list[torch.Tensor]:
+        kind = ones[0].dtype
+        return [torch.add(one.to(kind), other.to(kind), **named).to(torch.result_type(one, other))
+                for one, other in zip(ones, others, strict=True)]  # fmt: skip
+
+    instead("_foreach_add.List", add)
+
+
+@mutant("list_ends_after_64", "OPS-537", "tensors behind the 64th are left as they are",
+        narrow=True, tests="torch_operator_lists/lists_of_any")  # fmt: skip
+def _() -> None:
+    def scale(_: Any, ones: Any, number: Any) -> None:
+        for one in ones[:64]:
+            one.mul_(number)
+
+    instead("_foreach_mul_.Scalar", scale)
+
+
+def _in_24_bits(made: torch.Tensor, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    is_mixed = one.dtype != other.dtype and made.dtype == torch.float64
+    return made.float().double() if is_mixed else made
+
+
+@mutant("mixed_choice_has_24_bits", "OPS-521", "where of float32 and float64", narrow=True,
+        tests="torch_operator_dtypes/where")  # fmt: skip
+def _() -> None:
+    result("where.self", lambda made, _, one, other: _in_24_bits(made, one, other))
+
+
+@mutant("mixed_sum_has_24_bits", "OPS-521", "int64 and float64", narrow=True,
+        tests="torch_operator_dtypes/add")  # fmt: skip
+def _() -> None:
+    def change(made: torch.Tensor, one: torch.Tensor, other: torch.Tensor, *_: Any) -> torch.Tensor:
+        return _in_24_bits(made, one, other) if torch.int64 in (one.dtype, other.dtype) else made
+
+    result("add.Tensor", change)
+
+
+@mutant("complex_number_is_real", "OPS-521", "a product by one", narrow=True,
+        tests="torch_operator_dtypes/mul")  # fmt: skip
+def _() -> None:
+    def change(product: Any, one: torch.Tensor, other: torch.Tensor) -> Any:
+        if other.dim() > 0 or one.is_complex() or not other.is_complex():
+            return product(one, other)
+        return product(one, other.real.clone()).to(torch.result_type(one, other))
+
+    around("mul.Tensor", change)
+
+
+@mutant("places_of_six_are_turned_round", "OPS-550", "nonzero of six dimensions", narrow=True,
+        tests="torch_operator_ranks/nonzero")  # fmt: skip
+def _() -> None:
+    result("nonzero", lambda made, one: made.flip(1) if one.dim() == 6 else made)
+
+
+@mutant("sum_over_two_of_six_is_short", "OPS-520", "the last of the first is left out", narrow=True,
+        tests="torch_operator_ranks/sum")  # fmt: skip
+def _() -> None:
+    def change(
+        add: Any, one: torch.Tensor, dim: Any = None, keep: bool = False, **named: Any
+    ) -> Any:
+        if one.dim() == 6 and dim is not None and len(dim) == 2:
+            one = one.narrow(dim[0], 0, max(one.shape[dim[0]] - 1, 1))
+        return add(one, dim, keep, **named)
+
+    around("sum.dim_IntList", change)

@@ -38,6 +38,11 @@ def takes_several(schema: Any) -> bool:
     return sum("Tensor" in str(one.type) for one in schema.arguments if not one.is_out) > 1
 
 
+def takes_lists(schema: Any) -> bool:
+    """Returns whether an argument is a list of tensors."""
+    return any(str(one.type).startswith("List[Tensor") for one in schema.arguments)
+
+
 def base(entry: Entry) -> str:
     """Returns the name of the operator that an entry is of."""
     return str(entry.info.aten_name or entry.info.name).rpartition(".")[2]

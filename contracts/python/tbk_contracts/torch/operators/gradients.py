@@ -18,7 +18,7 @@ from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.program import told
 
 DTYPES = ("float32", "float64")
-MOST = 3
+MOST, FORMS = 3, 2
 
 
 def dtypes(entry: Entry) -> tuple[str, ...]:
@@ -63,16 +63,35 @@ def _switched(sample: samples.Sample) -> tuple[str, ...]:
     return tuple(key for key, value in sorted(sample.kwargs.items()) if value is True)
 
 
+def _forms(sample: samples.Sample) -> tuple[str, ...]:
+    """Returns of which form each operand behind the first is: a sum over all of the others is the
+    gradient of what is one element."""
+    return tuple("none" if one.dim() == 0 else "one" if one.numel() == 1 else "many"
+                 for one in sample.tensors()[1:] if one.requires_grad)  # fmt: skip
+
+
+def _several(sample: samples.Sample) -> tuple[str, ...]:
+    """Returns the forms where the first operand is several elements."""
+    held = sample.tensors()
+    return _forms(sample) if held and held[0].numel() > 1 else ()
+
+
 def _wanting(leaf: Any) -> Any:
     is_number = isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
     return leaf.detach().clone().requires_grad_() if is_number else leaf
 
 
 def _chosen(entry: Entry, dtype: torch.dtype) -> list[samples.Sample]:
-    """Returns a few, and in float32 one for each option alone that none of them turns on. For some
-    options the database has samples without gradients alone, since theirs is no derivative."""
+    """Returns a few, and in float32 one for each form of operands that none of them has, and for
+    each option alone that none of them turns on. For some options the database has samples without
+    gradients alone, since theirs is no derivative."""
     found = samples.picked(entry, dtype, MOST, requires_grad=True)
-    if dtype != torch.float32 or not forms.has_switch(entry):
+    if dtype != torch.float32:
+        return found
+    met = {_several(sample) for sample in found}
+    told_of = samples.saying(entry, dtype, _several, requires_grad=True)
+    found += [one for one in told_of if _forms(one) not in met][:FORMS]
+    if not forms.has_switch(entry):
         return found
     had = {key for sample in found for key in _switched(sample)}
     more = samples.saying(entry, dtype, _switched)

@@ -88,13 +88,15 @@ def is_judged(entry: Entry) -> bool:
     return entry.kind is not table.Class.STATISTICS and entry.title not in table.UNDEFINED
 
 
-def _order(sample: Sample) -> tuple[bool, bool, int]:
-    """Tells which sample is the most useful: of two dimensions or more, none of them 1; small."""
+def _order(sample: Sample) -> tuple[bool, bool, bool, int]:
+    """Tells which sample is the most useful: of elements that differ, and two dimensions or more,
+    none of them 1; small."""
     held = sample.tensors()
+    uniform = held[0].numel() > 1 and bool((held[0] == held[0].flatten()[0]).all())
     flat = not any(one.dim() > 1 and math.prod(one.shape[-2:]) > max(one.shape[-2:])
                    for one in held)  # fmt: skip
     scalar = all(one.dim() == 0 for one in held)
-    return scalar, flat, sum(one.numel() for one in held)
+    return scalar, uniform, flat, sum(one.numel() for one in held)
 
 
 @cache
