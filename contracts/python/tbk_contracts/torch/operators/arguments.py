@@ -27,7 +27,9 @@ DIMS = (0, 1, -2, -1)  # each of them, from either end
 DIMS_OF_MANY = (2, -3)  # those that have no name
 FURTHER = (2, 3, 2, 3, 2, 3)  # sizes of what is put in front, from behind
 OTHERS = (torch.float64, torch.float32, torch.float16, torch.int64, torch.bool)
-NUMBERS: tuple[bool | int | float | complex, ...] = (True, 2, 2.5, 1 + 2j)
+Numbers = tuple[bool | int | float | complex, ...]
+NUMBERS: Numbers = (True, 2, 2.5)
+COMPLEX: Numbers = (1 + 2j,)  # of devices that hold such
 FINE = 1 + 2.0**-29  # what only float64 tells from 1
 
 
@@ -239,9 +241,9 @@ def _whole(one: torch.Tensor) -> torch.Tensor:
     return one.to(torch.int64)
 
 
-def _of_other_dtypes(sample: Sample) -> Iterator[tuple[str, Sample]]:
+def _of_other_dtypes(sample: Sample, numbers: Numbers) -> Iterator[tuple[str, Sample]]:
     """Yields the call with each of its tensors of each other dtype, as it is and of no dimensions,
-    and with a number of each kind in the place of each but the first."""
+    and with each of some numbers in the place of each but the first."""
     for place, one in enumerate(sample.tensors()):
         for dtype in OTHERS:
             if dtype != one.dtype:
@@ -253,7 +255,7 @@ def _of_other_dtypes(sample: Sample) -> Iterator[tuple[str, Sample]]:
             yield f"{place} of int64, others of float64", rules.changed(wide, place, _whole)
     for place, leaf in enumerate(_rest(sample)):
         if isinstance(leaf, torch.Tensor):
-            for number in NUMBERS:
+            for number in numbers:
                 yield f"{place + 1} being {number}", _with(sample, {place: number})
 
 
@@ -268,7 +270,8 @@ def try_dtypes(made: rules.Subject, device: torch.device) -> int:
     asked, entry, lack = 0, made.entry, None
     may_refuse = type(entry.info).__name__ != "BinaryUfuncInfo"
     chosen = rules.subject(entry.title, made.dtype, _has_two_with_dimensions) or made
-    for what, sample in _of_other_dtypes(chosen.sample):
+    numbers = NUMBERS + (COMPLEX if holding.holds(torch.complex64, device) else ())
+    for what, sample in _of_other_dtypes(chosen.sample, numbers):
         plain = _answer(entry, sample, device)
         if plain is None:
             continue
