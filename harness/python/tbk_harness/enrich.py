@@ -108,7 +108,7 @@ def _implied(test: Test, clause: Clause) -> str:
         return ""
     refused = test.recorded == "fail" and test.expected == "OK"
     status = test.seen.partition(" ")[0]
-    # What a function answers where no device is open, whatever else had to be refused.
+    # INVALID_STATE says that the device is not open, whatever else had to be refused.
     unopened = test.recorded == "fail" and test.expected.isupper() and status == "INVALID_STATE"
     if (refused or unopened) and (named := tbk_contracts.refused_clause(test.call, status)):
         return named

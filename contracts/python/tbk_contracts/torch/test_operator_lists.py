@@ -102,20 +102,22 @@ def _compare(name: str, first: Lists, second: Lists, device: torch.device) -> No
             _close(f"{form}, tensor {at} of {len(first)}", mine, theirs)
 
 
+def _compare_in_float32(name: str, device: torch.device) -> None:
+    plain = (torch.float32,)
+    _compare(name, _long_list(0), _long_list(500), device)
+    _compare(name, _mixed_list(0, plain), _mixed_list(500, plain), device)
+
+
 @pytest.mark.parametrize("name", QUICK)
 @clause("OPS-537", needs="dtype:float32")
 def test_lists_of_any_length_and_layout(device: torch.device, name: str) -> None:
-    _compare(name, _long_list(0), _long_list(500), device)
-    plain = (torch.float32,)
-    _compare(name, _mixed_list(0, plain), _mixed_list(500, plain), device)
+    _compare_in_float32(name, device)
 
 
 @pytest.mark.parametrize("name", [name for name in BEHIND if name not in QUICK])
 @clause("OPS-537", needs="dtype:float32", tier="thorough")
 def test_other_lists_of_any_length_and_layout(device: torch.device, name: str) -> None:
-    _compare(name, _long_list(0), _long_list(500), device)
-    plain = (torch.float32,)
-    _compare(name, _mixed_list(0, plain), _mixed_list(500, plain), device)
+    _compare_in_float32(name, device)
 
 
 @pytest.mark.parametrize("name", [name for name in BEHIND if not name.startswith("lerp")])

@@ -63,17 +63,14 @@ def _switched(sample: samples.Sample) -> tuple[str, ...]:
     return tuple(key for key, value in sorted(sample.kwargs.items()) if value is True)
 
 
-def _forms(sample: samples.Sample) -> tuple[str, ...]:
-    """Returns of which form each operand behind the first is: a sum over all of the others is the
-    gradient of what is one element."""
-    return tuple("none" if one.dim() == 0 else "one" if one.numel() == 1 else "many"
-                 for one in sample.tensors()[1:] if one.requires_grad)  # fmt: skip
-
-
-def _several(sample: samples.Sample) -> tuple[str, ...]:
-    """Returns the forms where the first operand is several elements."""
+def _forms_beside_many(sample: samples.Sample) -> tuple[str, ...]:
+    """Returns of which form each operand behind a first one of several elements is: a sum over all
+    of the others is the gradient of what is one element. Empty beside a single one."""
     held = sample.tensors()
-    return _forms(sample) if held and held[0].numel() > 1 else ()
+    if not held or held[0].numel() <= 1:
+        return ()
+    return tuple("none" if one.dim() == 0 else "one" if one.numel() == 1 else "many"
+                 for one in held[1:] if one.requires_grad)  # fmt: skip
 
 
 def _wanting(leaf: Any) -> Any:
@@ -88,9 +85,9 @@ def _chosen(entry: Entry, dtype: torch.dtype) -> list[samples.Sample]:
     found = samples.picked(entry, dtype, MOST, requires_grad=True)
     if dtype != torch.float32:
         return found
-    met = {_several(sample) for sample in found}
-    told_of = samples.saying(entry, dtype, _several, requires_grad=True)
-    found += [one for one in told_of if _forms(one) not in met][:FORMS]
+    met = set(map(_forms_beside_many, found))
+    told_of = samples.saying(entry, dtype, _forms_beside_many, requires_grad=True)
+    found += [one for one in told_of if _forms_beside_many(one) not in met][:FORMS]
     if not forms.has_switch(entry):
         return found
     had = {key for sample in found for key in _switched(sample)}
