@@ -84,6 +84,7 @@
   X(program_index_edge)       \
   X(program_scan)             \
   X(program_sort)             \
+  X(program_sort_edge)        \
   X(program_convolution)      \
   X(program_convolution_edge) \
   X(program_matmul)           \

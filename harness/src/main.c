@@ -21,14 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MORE_IN_C = 3 };
+
 static uint32_t cores(void) {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
-/* Tests in C wait a good part of their time, behind gates and for what shall not come: one more than cores. */
+/* Tests in C wait a good part of their time, behind gates and for what shall not come: a few more than cores. */
 static uint32_t job_count(const tbk_run_t* run) {
-  const uint32_t usual = cores() + (run->options->torch ? 0 : 1);
+  const uint32_t usual = cores() + (run->options->torch ? 0 : MORE_IN_C);
   uint32_t jobs = run->options->jobs != 0 ? run->options->jobs : usual;
   if (jobs > run->recorder.plan.item_count) jobs = (uint32_t)run->recorder.plan.item_count;
   return jobs > 0 ? jobs : 1;

@@ -14,7 +14,7 @@
 
 /* In a run of single processes the device is asked this often whether it still computes; on a busy
  * machine less often, so that no more than a twentieth of the time goes into asking. */
-static const uint64_t probe_every_ns = UINT64_C(2000000000), probe_share = 20;
+static const uint64_t probe_every_ns = UINT64_C(10000000000), probe_share = 20;
 
 enum { MOST_IN_BUDGET = 16 };
 

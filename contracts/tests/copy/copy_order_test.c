@@ -255,7 +255,7 @@ static void a_long_mixture_runs_in_order_after_an_error(tbk_fixture_t* fx) {
 
 static void an_upload_is_complete_on_return(tbk_fixture_t* fx) {
   for (int round = 0; round < RANGE_ROUNDS; ++round) {
-    order_t order = {.size = fx_round(fx, range_size(fx, (size_t)round % 6))};
+    order_t order = {.size = fx_round(fx, range_of_round(fx, round))};
     block_make(fx, &order.target, order.size);
     order.fresh = fx_bytes(fx, order.size);
     memcpy(order.target.model, order.fresh, order.size);
@@ -268,7 +268,7 @@ static void an_upload_is_complete_on_return(tbk_fixture_t* fx) {
 
 static void a_download_is_complete_on_return(tbk_fixture_t* fx) {
   for (int round = 0; round < RANGE_ROUNDS; ++round) {
-    order_t order = {.size = fx_round(fx, range_size(fx, (size_t)round % 6))};
+    order_t order = {.size = fx_round(fx, range_of_round(fx, round))};
     block_make(fx, &order.target, order.size);
     order.seen = fx_zeros(fx, order.size);
     put_download(fx, &order, NULL);
@@ -280,7 +280,7 @@ static void a_download_is_complete_on_return(tbk_fixture_t* fx) {
 /* Source overwritten and destination read right after the copy. */
 static void a_copy_is_complete_on_return(tbk_fixture_t* fx) {
   for (int round = 0; round < RANGE_ROUNDS; ++round) {
-    order_t order = {.size = fx_round(fx, range_size(fx, (size_t)round % 6))};
+    order_t order = {.size = fx_round(fx, range_of_round(fx, round))};
     block_make(fx, &order.target, order.size);
     block_make(fx, &order.other, order.size);
     put_copy(fx, &order, NULL);
@@ -295,7 +295,7 @@ static void a_copy_is_complete_on_return(tbk_fixture_t* fx) {
 
 static void a_fill_is_complete_on_return(tbk_fixture_t* fx) {
   for (int round = 0; round < RANGE_ROUNDS; ++round) {
-    order_t order = {.size = fx_round(fx, range_size(fx, (size_t)round % 6))};
+    order_t order = {.size = fx_round(fx, range_of_round(fx, round))};
     block_make(fx, &order.target, order.size);
     put_fill(fx, &order, NULL);
     memset(order.target.model, 0x5a, order.size);
@@ -309,7 +309,7 @@ static void a_fill_is_complete_on_return(tbk_fixture_t* fx) {
 static void a_stream_sees_what_was_copied_without_one(tbk_fixture_t* fx) {
   tbk_stream_t* stream = fx_stream(fx);
   for (int round = 0; round < RANGE_ROUNDS; ++round) {
-    order_t order = {.size = fx_round(fx, range_size(fx, (size_t)round % 6))};
+    order_t order = {.size = fx_round(fx, range_of_round(fx, round))};
     block_make(fx, &order.target, order.size);
     order.fresh = fx_bytes(fx, order.size);
     order.seen = fx_zeros(fx, order.size);

@@ -32,7 +32,7 @@ static void an_upload_writes_its_range_only(tbk_fixture_t* fx) {
 }
 
 static void an_upload_on_a_stream_writes_its_range_only(tbk_fixture_t* fx) {
-  range_over_sizes(fx, upload_range, fx_stream(fx));
+  range_over_most_sizes(fx, upload_range, fx_stream(fx));
 }
 
 static void an_upload_to_the_second_device_writes_its_range_only(tbk_fixture_t* fx) {
@@ -72,7 +72,7 @@ static void a_download_writes_its_destination_only(tbk_fixture_t* fx) {
 }
 
 static void a_download_on_a_stream_writes_its_destination_only(tbk_fixture_t* fx) {
-  range_over_sizes(fx, download_range, fx_stream(fx));
+  range_over_most_sizes(fx, download_range, fx_stream(fx));
 }
 
 static void a_download_from_the_second_device_writes_its_destination_only(tbk_fixture_t* fx) {
@@ -107,7 +107,7 @@ static void a_copy_writes_its_destination_only(tbk_fixture_t* fx) {
 }
 
 static void a_copy_on_a_stream_writes_its_destination_only(tbk_fixture_t* fx) {
-  range_over_sizes(fx, copy_range, fx_stream(fx));
+  range_over_most_sizes(fx, copy_range, fx_stream(fx));
 }
 
 static void a_copy_on_the_second_device_writes_its_destination_only(tbk_fixture_t* fx) {
@@ -198,7 +198,7 @@ static void a_fill_writes_its_range_only(tbk_fixture_t* fx) {
 }
 
 static void a_fill_on_a_stream_writes_its_range_only(tbk_fixture_t* fx) {
-  range_over_sizes(fx, fill_range, fx_stream(fx));
+  range_over_most_sizes(fx, fill_range, fx_stream(fx));
 }
 
 static void a_fill_on_the_second_device_writes_its_range_only(tbk_fixture_t* fx) {

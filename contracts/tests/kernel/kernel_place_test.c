@@ -46,7 +46,7 @@ static void check_long_in_place(tbk_fixture_t* fx, operator_id_t id) {
   form.rank = 1;
   form.sizes = length;
   form.alias = id == OPERATOR_WHERE ? 2 : 1;
-  for (int round = 0; round < 4; ++round)
+  for (int round = 0; round < 2; ++round)
     form_run(fx, &form);
 }
 

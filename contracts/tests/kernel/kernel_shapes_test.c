@@ -19,7 +19,7 @@ static void check_lengths(tbk_fixture_t* fx, operator_id_t id) {
     form.rank = 1;
     form.reduced = 0;
     form.sizes = id == OPERATOR_MM ? products[i] : lengths[i];
-    for (int round = 0; round < 3; ++round)
+    for (int round = 0; round < (i < 2 ? 3 : 1); ++round)
       form_run(fx, &form);
   }
 }

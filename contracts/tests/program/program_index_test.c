@@ -307,8 +307,8 @@ static void all_spaces_that_end_beside_a_block_are_whole(tbk_fixture_t* fx) {
  * has to keep their order. */
 static void long_spaces_are_ordered(tbk_fixture_t* fx) {
   static const int64_t spaces[][2] = {{0, 5003}, {3, 4099}, {2503, 2}, {70, 71}};
-  static const int32_t dtypes[] = {TBK_INT64, TBK_INT32, TBK_FLOAT32};
-  for (size_t i = 0; i < sizeof spaces / sizeof *spaces; ++i)
+  for (size_t i = 0; i < sizeof spaces / sizeof *spaces; ++i) {
+    const int32_t dtypes[] = {i % 2 == 0 ? TBK_INT64 : TBK_INT32, TBK_FLOAT32};
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; ++d)
       for (int64_t mode = TBK_INDEX_WRITE; mode <= TBK_INDEX_ADD; ++mode) {
         if (!fx_has_dtype(fx, dtypes[d])) continue;
@@ -321,6 +321,7 @@ static void long_spaces_are_ordered(tbk_fixture_t* fx) {
         INDEX_RUN(fx, &job, &form);
         room_release(fx, mark);
       }
+  }
 }
 
 static void each_place_is_written_where_its_indices_say(tbk_fixture_t* fx) {

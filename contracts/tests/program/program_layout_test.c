@@ -85,6 +85,14 @@ static job_form_t form_of(const sweep_case_t* one, const tbk_program_t* program)
       .how = (job_how_t)(sweep_get(one, &how_axis) + sweep_get(one, &few_hows_axis))};
 }
 
+static int64_t elements(const sweep_case_t* one) {
+  const shape_t* shape = shape_of(one);
+  int64_t count = 1;
+  for (int32_t d = 0; d < shape->rank; ++d)
+    count *= shape->sizes[d];
+  return count;
+}
+
 static bool shares_elements(int64_t layout) {
   return layout == TENSOR_BROADCAST || layout == TENSOR_BROADCAST_MIDDLE ||
          layout == TENSOR_BROADCAST_LAST;
@@ -121,6 +129,10 @@ static const sweep_space_t drawn_space = {{&shape_axis, &input_axis, &output_axi
                                           0};
 
 static void a_drawn_program_gives_what_its_instructions_give(tbk_fixture_t* fx) {
+  sweep_run_quickly(fx, &drawn_space, elements, NULL);
+}
+
+static void every_pair_gives_what_its_instructions_give(tbk_fixture_t* fx) {
   sweep_run(fx, &drawn_space);
 }
 
@@ -151,6 +163,10 @@ static void dimensions_of_one_size_stay_apart(tbk_fixture_t* fx) {
 }
 
 static void any_layout_and_shape_is_right(tbk_fixture_t* fx) {
+  sweep_run_quickly(fx, &plain_space, elements, NULL);
+}
+
+static void every_pair_of_layout_and_shape_is_right(tbk_fixture_t* fx) {
   sweep_run(fx, &plain_space);
 }
 
@@ -171,6 +187,10 @@ static const sweep_space_t long_space = {
     {&long_axis, &input_axis, &others_axis, &output_axis, &how_axis}, fits, run_long, 0};
 
 static void long_rows_are_whole_in_any_layout(tbk_fixture_t* fx) {
+  sweep_run_quickly(fx, &long_space, elements, NULL);
+}
+
+static void long_rows_are_whole_in_every_pair_of_layouts(tbk_fixture_t* fx) {
   sweep_run(fx, &long_space);
 }
 
@@ -194,6 +214,10 @@ static const sweep_space_t sets_space = {
     0};
 
 static void each_set_is_computed(tbk_fixture_t* fx) {
+  sweep_run_quickly(fx, &sets_space, elements, NULL);
+}
+
+static void every_pair_computes_each_set(tbk_fixture_t* fx) {
   sweep_run(fx, &sets_space);
 }
 
@@ -249,12 +273,18 @@ static void every_pair_of_outputs_may_be_inputs(tbk_fixture_t* fx) {
 
 static const tbk_case_t cases[] = {
     TBK_CASE("PRG-008", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, each_set_is_computed),
+    TBK_CASE("PRG-008", "op:tbk::pointwise dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             every_pair_computes_each_set),
     TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", TBK_CASE_SLOW,
              any_layout_and_shape_is_right),
+    TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", TBK_CASE_THOROUGH,
+             every_pair_of_layout_and_shape_is_right),
     TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0,
              dimensions_of_one_size_stay_apart),
     TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64", TBK_CASE_SLOW,
              long_rows_are_whole_in_any_layout),
+    TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64", TBK_CASE_THOROUGH,
+             long_rows_are_whole_in_every_pair_of_layouts),
     TBK_CASE("PRG-010", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0, an_output_may_be_an_input),
     TBK_CASE("PRG-010", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0,
              outputs_may_be_each_others_inputs),
@@ -262,5 +292,7 @@ static const tbk_case_t cases[] = {
              every_pair_of_outputs_may_be_inputs),
     TBK_CASE("PRG-012", "op:tbk::pointwise dtype:INT64 dtype:BOOL", TBK_CASE_SLOW,
              a_drawn_program_gives_what_its_instructions_give),
+    TBK_CASE("PRG-012", "op:tbk::pointwise dtype:INT64 dtype:BOOL", TBK_CASE_THOROUGH,
+             every_pair_gives_what_its_instructions_give),
 };
 TBK_SUITE(program_layout);

@@ -326,19 +326,29 @@ static void every_pair_is_0_without_k(tbk_fixture_t* fx) {
 }
 
 /* Few sums, of small whole numbers: exact in each order, so that one product among so many is missed. */
-static void long_sums_have_each_product(tbk_fixture_t* fx) {
-  static const struct {
-    int32_t dtype;
-    int64_t k;
-  } sums[] = {{TBK_FLOAT32, 4097}, {TBK_FLOAT32, 16385}, {TBK_FLOAT32, 65537},
-              {TBK_INT32, 4097},   {TBK_INT32, 16385},   {TBK_INT8, 4097}};
-  for (size_t i = 0; i < sizeof sums / sizeof *sums; ++i) {
+static const struct {
+  int32_t dtype;
+  int64_t k;
+} sums[] = {{TBK_FLOAT32, 4097}, {TBK_INT32, 4097},    {TBK_INT8, 4097},
+            {TBK_INT32, 16385},  {TBK_FLOAT32, 16385}, {TBK_FLOAT32, 65537}};
+enum { FEW_SUMS = 4, ALL_SUMS = sizeof sums / sizeof *sums };
+
+static void run_sums(tbk_fixture_t* fx, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
     const size_t mark = room_mark(fx);
     const matmul_form_t form = {
         .dtype = sums[i].dtype, .m = 2, .n = 2, .k = sums[i].k, .alpha = 1, .drawn = JOB_SMALL};
     if (fx_has_dtype(fx, form.dtype)) MATMUL_RUN(fx, &job, &form);
     room_release(fx, mark);
   }
+}
+
+static void long_sums_have_each_product(tbk_fixture_t* fx) {
+  run_sums(fx, FEW_SUMS);
+}
+
+static void the_longest_sums_have_each_product(tbk_fixture_t* fx) {
+  run_sums(fx, ALL_SUMS);
 }
 
 /* What stood in the output before is NaN: tensor_make has put it there. */
@@ -354,6 +364,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-034", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW, each_element_is_its_sum),
     TBK_CASE("PRG-034", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_THOROUGH, every_pair_gives_sums),
     TBK_CASE("PRG-034", "op:tbk::matmul dtype:FLOAT32", 0, long_sums_have_each_product),
+    TBK_CASE("PRG-034", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_THOROUGH,
+             the_longest_sums_have_each_product),
     TBK_CASE("PRG-035", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW,
              sums_have_the_error_of_k_additions),
     TBK_CASE("PRG-035", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_THOROUGH,

@@ -94,34 +94,62 @@ static void make_span(tbk_fixture_t* fx, span_t* span, tbk_stream_t* stream) {
     record(fx, span->end, stream);
 }
 
-/* They wait together for what was before to be long ago, and are all recorded within one short time then. */
-static void run_again(tbk_fixture_t* fx, sweep_case_t* one) {
-  scene_t scene;
-  span_t spans[SPANS] = {{", the start was recorded before", {1, 0}, NULL, NULL},
-                         {", the start was recorded three times before", {3, 0}, NULL, NULL},
-                         {", the end was recorded before", {0, 1}, NULL, NULL},
-                         {", both were recorded three times before", {3, 3}, NULL, NULL}};
-  scene_begin(fx, one, &scene);
-  tbk_stream_t* streams[] = {fx_stream(fx), fx_stream(fx)};
+typedef struct spans {
+  span_t all[SPANS];
+  tbk_stream_t* streams[2];
+} spans_t;
+
+static void make_spans(tbk_fixture_t* fx, spans_t* spans) {
+  *spans = (spans_t){{{", the start was recorded before", {1, 0}, NULL, NULL},
+                      {", the start was recorded three times before", {3, 0}, NULL, NULL},
+                      {", the end was recorded before", {0, 1}, NULL, NULL},
+                      {", both were recorded three times before", {3, 3}, NULL, NULL}},
+                     {fx_stream(fx), fx_stream(fx)}};
   for (int i = 0; i < SPANS; ++i)
-    make_span(fx, &spans[i], streams[i % 2]);
-  let_pass(fx_now_ns(), BEFORE_MS);
+    make_span(fx, &spans->all[i], spans->streams[i % 2]);
+}
+
+/* All are recorded within one short time. */
+static void check_spans(tbk_fixture_t* fx, spans_t* spans, int64_t end_is_on) {
   const uint64_t outer = fx_now_ns();
   for (int i = 0; i < SPANS; ++i)
-    record(fx, spans[i].start, streams[0]);
+    record(fx, spans->all[i].start, spans->streams[0]);
   const uint64_t inner = fx_now_ns();
   let_pass(inner, BETWEEN_MS);
   const double least = (double)(fx_now_ns() - inner) / 1e6;
   for (int i = 0; i < SPANS; ++i)
-    record(fx, spans[i].end, streams[sweep_get(one, &end_axis)]);
+    record(fx, spans->all[i].end, spans->streams[end_is_on]);
   const double most = (double)(fx_now_ns() - outer) / 1e6;
   for (int i = 0; i < SPANS; ++i)
-    check_elapsed(fx, &spans[i], least, most);
+    check_elapsed(fx, &spans->all[i], least, most);
 }
 
+static void run_again(tbk_fixture_t* fx, sweep_case_t* one) {
+  scene_t scene;
+  spans_t spans;
+  scene_begin(fx, one, &scene);
+  make_spans(fx, &spans);
+  let_pass(fx_now_ns(), BEFORE_MS);
+  check_spans(fx, &spans, sweep_get(one, &end_axis));
+}
+
+/* Two devices wait together for what was before to be long ago. */
 static void elapsed_is_of_the_latest_records(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&sweep_device}, scene_fits, run_again, 0};
-  sweep_run(fx, &space);
+  static const char* const names[] = {"device=first", "device=second"};
+  const int32_t devices[] = {fx->device, fx->device_count > 1 ? fx_second_device(fx) : fx->device};
+  const int count = fx->device_count > 1 ? 2 : 1;
+  spans_t spans[2];
+  for (int i = 0; i < count; ++i) {
+    tbk_checks_context(names[i]);
+    fx_use_device(fx, devices[i]);
+    make_spans(fx, &spans[i]);
+  }
+  let_pass(fx_now_ns(), BEFORE_MS);
+  for (int i = 0; i < count; ++i) {
+    tbk_checks_context(names[i]);
+    check_spans(fx, &spans[i], 0);
+  }
+  tbk_checks_context(NULL);
 }
 
 static void elapsed_is_of_the_latest_records_across_streams(tbk_fixture_t* fx) {

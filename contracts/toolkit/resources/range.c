@@ -67,6 +67,11 @@ uint64_t range_size(tbk_fixture_t* fx, size_t index) {
   return fits ? range_sizes[index] : 1 + fx_random(fx) % 2048;
 }
 
+uint64_t range_of_round(tbk_fixture_t* fx, int round) {
+  const size_t classes = range_size_count - 1, place = (size_t)round;
+  return range_size(fx, place < 2 * classes ? place % classes : range_size_count);
+}
+
 void range_settle(tbk_fixture_t* fx, tbk_stream_t* stream) {
   if (stream != NULL) fx_synchronize(fx, stream);
 }

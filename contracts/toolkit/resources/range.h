@@ -57,6 +57,9 @@ extern const size_t range_size_count;
  */
 uint64_t range_size(tbk_fixture_t* fx, size_t index);
 
+/* Returns the size of one of RANGE_ROUNDS: each class but the largest twice, then small ones taken at random. */
+uint64_t range_of_round(tbk_fixture_t* fx, int round);
+
 /* Waits for `stream`; nothing to do where it is NULL. */
 void range_settle(tbk_fixture_t* fx, tbk_stream_t* stream);
 

@@ -25,7 +25,7 @@ extern const sweep_dimension_t sweep_duration; /* milliseconds for which work is
  * Lengths of rows: powers of two, which blocks are made of, one less and one more. The first are enough where time
  * counts.
  */
-enum { SWEEP_FEW_LENGTHS = 8, SWEEP_ALL_LENGTHS = 15 };
+enum { SWEEP_FEW_LENGTHS = 6, SWEEP_ALL_LENGTHS = 15 };
 extern const int64_t sweep_lengths[SWEEP_ALL_LENGTHS];
 
 typedef enum sweep_stream_kind {

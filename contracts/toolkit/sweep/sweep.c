@@ -18,7 +18,7 @@
 enum { COMPLETIONS = 24, FIRST_TRIES = 200 };
 /* A pair more is worth four times the work. */
 enum { COST_OF_A_PAIR = 2, COST_OF_NOTHING = 64 };
-enum { LIGHT_TRIES = 24, MUCH_WORK = 2048 };
+enum { WORK_OF_COST = 16, LIGHT_TRIES = 24, MUCH_WORK = 512 };
 
 static const char* chosen_line;
 
@@ -112,10 +112,12 @@ typedef struct fixed {
   uint8_t chosen[SWEEP_DIMENSIONS];
 } fixed_t;
 
-/* Grows with the logarithm of the work. A case without any costs most, for it shows little. */
+/* Grows with the logarithm of the work, and with the work itself where time counts. A case without any costs most, for it
+ * shows little. */
 static int64_t cost(const generator_t* self, const sweep_case_t* one) {
   int64_t work = self->choice.work != NULL ? self->choice.work(one) : 1, digits = 0;
   if (work == 0) return COST_OF_NOTHING;
+  if (self->choice.most_work > 0) digits = work / WORK_OF_COST;
   for (; work > 0; work /= 2)
     digits++;
   return digits;
@@ -145,9 +147,18 @@ static bool complete(generator_t* self, const fixed_t* fixed, sweep_case_t* out)
   return found > 0;
 }
 
+/* Tells whether values that let a case do little by themselves make it do much together. */
+static bool is_left(const generator_t* self, const fixed_t* fixed, const sweep_case_t* one) {
+  if (self->choice.most_work == 0 || self->choice.work(one) <= self->choice.most_work) return false;
+  for (size_t i = 0; i < self->dimensions; i++)
+    if ((fixed->dimensions >> i & 1) != 0 && self->heavy[i][fixed->chosen[i]]) return false;
+  return true;
+}
+
 static void add_case(generator_t* self, const fixed_t* fixed, sweep_case_t* out_cases, size_t most,
                      size_t* count) {
   if (*count == most || !complete(self, fixed, &out_cases[*count])) return;
+  if (is_left(self, fixed, &out_cases[*count])) return;
   tick_off(self, &out_cases[*count]);
   ++*count;
 }
