@@ -62,8 +62,8 @@ typedef struct sweep_choice {
   sweep_work_t work; /* cases have little of it; NULL: whichever */
   /* Pairs of two dimensions that this space has, too, are not due; NULL: all are. */
   const sweep_space_t* covered_by;
-  /* A value that makes every case do more than that is due in one case alone, and two that do so together in none. A case
-   * costs as much as it does. 0: every pair is due. */
+  /* A value that makes every case do more than that is due in one case alone, and two that do so together in none. A
+   * case costs as much as it does. 0: every pair is due. */
   int64_t most_work;
 } sweep_choice_t;
 /* Generates at most `most` cases; returns how many there are. */
@@ -84,9 +84,9 @@ void sweep_run(tbk_fixture_t* fx, const sweep_space_t* space);
 void sweep_run_light(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work);
 /*
  * The same for the quick tier; a row of the thorough one meets every pair. A value that makes every case do much, as a
- * large shape does, is met once; two values that do so together are left to that row. Pairs of two dimensions that the space of another test of the same function has, too,
- * are left to that test, where its space has them on the device; what it needs besides, a dtype for one, is not looked
- * at. NULL: there is no such test.
+ * large shape does, is met once; two values that do so together are left to that row. Pairs of two dimensions that the
+ * space of another test of the same function has, too, are left to that test, where its space has them on the device;
+ * what it needs besides, a dtype for one, is not looked at. NULL: there is no such test.
  */
 void sweep_run_quickly(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
                        const sweep_space_t* covered_by);
