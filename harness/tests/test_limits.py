@@ -109,9 +109,12 @@ def test_who_kills_itself_is_to_blame_in_a_small_group(tmp_path: Path, small_gro
 
 
 def test_a_device_that_dies_of_a_limit_names_it(tmp_path: Path) -> None:
-    done = run(CPU, tmp_path / "r.jsonl", prefix=("prlimit", "--fsize=65536:"))
+    """Room enough for the run's own files, which grow with the cores, and not for the device."""
+    done = run(CPU, tmp_path / "r.jsonl", prefix=("prlimit", f"--fsize={16 << 20}:"))
     assert done.code == 5
-    assert "SIGXFSZ (open); perhaps a limit of the run: file size 64 KiB (ulimit -f)" in done.stderr
+    assert (
+        "SIGXFSZ (open); perhaps a limit of the run: file size 16384 KiB (ulimit -f)" in done.stderr
+    )
 
 
 @pytest.fixture
