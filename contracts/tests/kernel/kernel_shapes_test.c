@@ -10,7 +10,7 @@
 
 /* ---------------------------------------------------------------------------------- everywhere - */
 
-/* Lengths at which a last block is cut short. */
+/* Lengths at which a last block is cut short; the longest once. */
 static void check_lengths(tbk_fixture_t* fx, operator_id_t id) {
   static const int64_t lengths[][1] = {{1}, {1023}, {8209}};
   static const int64_t products[][3] = {{1, 1, 1}, {5, 3, 7}, {33, 17, 31}};

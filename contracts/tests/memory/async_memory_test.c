@@ -72,7 +72,7 @@ static void piece_make(tbk_fixture_t* fx, tbk_stream_t* stream, piece_t* piece, 
 static void check_pieces(tbk_fixture_t* fx, tbk_stream_t* stream, size_t classes) {
   piece_t pieces[RANGE_ROUNDS];
   for (size_t i = 0; i < RANGE_ROUNDS; ++i)
-    piece_make(fx, stream, &pieces[i], range_size(fx, i < classes ? i : range_size_count));
+    piece_make(fx, stream, &pieces[i], range_size_of(fx, i, classes));
   for (size_t i = 0; i < RANGE_ROUNDS; ++i)
     async_get(fx, stream, pieces[i].seen, pieces[i].memory, pieces[i].size);
   for (size_t i = 0; i < RANGE_ROUNDS; ++i)

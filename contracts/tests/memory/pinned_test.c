@@ -58,7 +58,7 @@ static void check_every_byte(tbk_fixture_t* fx, size_t classes) {
   uint8_t* expected[BLOCKS];
   uint64_t sizes[BLOCKS];
   for (size_t i = 0; i < BLOCKS; ++i) {
-    sizes[i] = range_size(fx, i < classes ? i : range_size_count);
+    sizes[i] = range_size_of(fx, i, classes);
     expected[i] = fx_bytes(fx, sizes[i]);
     blocks[i] = pin(fx, sizes[i]);
     for (size_t k = 0; k < i; ++k)

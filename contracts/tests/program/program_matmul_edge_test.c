@@ -69,10 +69,11 @@ static void run_cancelling(tbk_fixture_t* fx, int32_t dtype, int64_t k, int bits
   room_release(fx, mark);
 }
 
+static const int32_t dtypes[] = {TBK_FLOAT16, TBK_BFLOAT16};
+
 /* A part of a sum that is rounded by itself shows where the whole is small. Parts of small numbers stay within
  * FLOAT16, and those of large ones are rounded though they are short. */
 static void parts_of_a_sum_of_narrow_numbers_are_not_rounded(tbk_fixture_t* fx) {
-  static const int32_t dtypes[] = {TBK_FLOAT16, TBK_BFLOAT16};
   for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; ++d) {
     if (!fx_has_dtype(fx, dtypes[d])) continue;
     run_cancelling(fx, dtypes[d], 3001, 5);
@@ -83,7 +84,6 @@ static void parts_of_a_sum_of_narrow_numbers_are_not_rounded(tbk_fixture_t* fx) 
 
 static void parts_of_sums_of_any_depth_are_not_rounded(tbk_fixture_t* fx) {
   static const int64_t depths[] = {65, 257, 1031, 3001};
-  static const int32_t dtypes[] = {TBK_FLOAT16, TBK_BFLOAT16};
   for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; ++d)
     for (size_t i = 0; fx_has_dtype(fx, dtypes[d]) && i < sizeof depths / sizeof *depths; ++i) {
       run_cancelling(fx, dtypes[d], depths[i], 5);

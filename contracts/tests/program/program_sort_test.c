@@ -186,11 +186,12 @@ static void run_form(tbk_fixture_t* fx, const sort_form_t* form) {
   room_release(fx, mark);
 }
 
-/* Longer than any block, and not a power of two; and more segments than a launch has groups at once. */
+/* Longer than any block, and not a power of two. */
 static void sort_long(tbk_fixture_t* fx, uint64_t flags) {
   run_form(fx, &(sort_form_t){.dtype = TBK_INT64, .rank = 1, .sizes = {70001}, .flags = flags});
 }
 
+/* More segments than a launch has groups at once. */
 static void sort_many(tbk_fixture_t* fx, uint64_t flags) {
   run_form(fx, &(sort_form_t){.dtype = TBK_INT64, .rank = 2, .sizes = {5000, 3}, .flags = flags});
 }
@@ -232,7 +233,6 @@ static void keep_first(tbk_fixture_t* fx, int64_t kept, uint64_t flags) {
                               .flags = flags});
 }
 
-/* Few, and so many that they do not fit one group. */
 static void the_first_of_long_segments_are_kept(tbk_fixture_t* fx) {
   keep_first(fx, 33, TBK_SORT_STABLE);
   keep_first(fx, 865, TBK_SORT_DESCENDING);
@@ -267,26 +267,24 @@ static void every_short_length_is_put_in_order(tbk_fixture_t* fx) {
                                 .draw = length % 2 == 0 ? SORT_ANY : SORT_FEW});
 }
 
+static void sort_equal(tbk_fixture_t* fx, int32_t dtype, int64_t length, uint64_t flags) {
+  run_form(fx, &(sort_form_t){.dtype = dtype,
+                              .rank = 1,
+                              .sizes = {length},
+                              .flags = flags | TBK_SORT_STABLE,
+                              .draw = SORT_FEW});
+}
+
 /* Narrow dtypes may be counted instead of compared, and long segments merged: each dtype, short both ways, and long. */
 static void equal_elements_of_every_dtype_stay_in_order(tbk_fixture_t* fx) {
   static const int64_t lengths[] = {37, 300, 1500};
-  for (int32_t dtype = 0; dtype < 64; ++dtype)
-    for (uint64_t flags = 0; (job_dtypes(fx) >> dtype & 1) != 0 && flags <= TBK_SORT_DESCENDING;
-         ++flags)
+  for (int32_t dtype = 0; dtype < 64; ++dtype) {
+    if ((job_dtypes(fx) >> dtype & 1) == 0) continue;
+    for (uint64_t flags = 0; flags <= TBK_SORT_DESCENDING; ++flags)
       for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i)
-        run_form(fx, &(sort_form_t){.dtype = dtype,
-                                    .rank = 1,
-                                    .sizes = {lengths[i]},
-                                    .flags = flags | TBK_SORT_STABLE,
-                                    .draw = SORT_FEW});
-  for (int32_t dtype = 0; dtype < 64; ++dtype)
-    if ((job_dtypes(fx) >> dtype & 1) != 0)
-      run_form(
-          fx, &(sort_form_t){.dtype = dtype,
-                             .rank = 1,
-                             .sizes = {5003},
-                             .flags = (uint64_t)(dtype % 2) * TBK_SORT_DESCENDING | TBK_SORT_STABLE,
-                             .draw = SORT_FEW});
+        sort_equal(fx, dtype, lengths[i], flags);
+    sort_equal(fx, dtype, 5003, dtype % 2 != 0 ? TBK_SORT_DESCENDING : 0);
+  }
 }
 
 /* Values take the place of the input, in each of its layouts; indices lie elsewhere. */

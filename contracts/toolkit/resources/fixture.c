@@ -111,13 +111,11 @@ uint8_t* fx_bytes(tbk_fixture_t* fx, size_t size_bytes) {
   uint8_t* bytes = host_block(fx, size_bytes, AS_IT_COMES);
   uint64_t word;
   uint64_t state = take_random(fx, (size_bytes + sizeof word - 1) / sizeof word);
-  size_t i = 0;
-  for (; size_bytes - i >= sizeof word; i += sizeof word, state += random_step) {
+  for (size_t i = 0; i < size_bytes; i += sizeof word, state += random_step) {
+    const size_t left = size_bytes - i;
     word = random_of(state);
-    memcpy(bytes + i, &word, sizeof word);
+    memcpy(bytes + i, &word, left < sizeof word ? left : sizeof word);
   }
-  word = random_of(state);
-  memcpy(bytes + i, &word, size_bytes - i);
   return bytes;
 }
 

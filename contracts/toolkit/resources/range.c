@@ -62,14 +62,18 @@ void range_over_sizes(tbk_fixture_t* fx, range_fn function, tbk_stream_t* stream
   range_over_most_sizes(fx, function, stream);
 }
 
-uint64_t range_size(tbk_fixture_t* fx, size_t index) {
-  bool fits = index < range_size_count && room_fits(fx, range_sizes[index]);
+uint64_t range_size_of(tbk_fixture_t* fx, size_t index, size_t classes) {
+  bool fits = index < classes && room_fits(fx, range_sizes[index]);
   return fits ? range_sizes[index] : 1 + fx_random(fx) % 2048;
+}
+
+uint64_t range_size(tbk_fixture_t* fx, size_t index) {
+  return range_size_of(fx, index, range_size_count);
 }
 
 uint64_t range_of_round(tbk_fixture_t* fx, int round) {
   const size_t classes = range_size_count - 1, place = (size_t)round;
-  return range_size(fx, place < 2 * classes ? place % classes : range_size_count);
+  return range_size_of(fx, place < 2 * classes ? place % classes : classes, classes);
 }
 
 void range_settle(tbk_fixture_t* fx, tbk_stream_t* stream) {

@@ -56,6 +56,8 @@ extern const size_t range_size_count;
  * in place of a class that does not fit the device.
  */
 uint64_t range_size(tbk_fixture_t* fx, size_t index);
+/* The same over the first `classes` of them alone. */
+uint64_t range_size_of(tbk_fixture_t* fx, size_t index, size_t classes);
 
 /* Returns the size of one of RANGE_ROUNDS: each class but the largest twice, then small ones taken at random. */
 uint64_t range_of_round(tbk_fixture_t* fx, int round);

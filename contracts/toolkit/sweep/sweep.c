@@ -18,7 +18,9 @@
 enum { COMPLETIONS = 24, FIRST_TRIES = 200 };
 /* A pair more is worth four times the work. */
 enum { COST_OF_A_PAIR = 2, COST_OF_NOTHING = 64 };
-enum { WORK_OF_COST = 16, LIGHT_TRIES = 24, MUCH_WORK = 512 };
+/* Where time counts, so much work is worth half a pair. */
+enum { WORK_OF_COST = 16 };
+enum { LIGHT_TRIES = 24, MUCH_WORK = 512 };
 
 static const char* chosen_line;
 
@@ -115,12 +117,12 @@ typedef struct fixed {
 /* Grows with the logarithm of the work, and with the work itself where time counts. A case without any costs most, for it
  * shows little. */
 static int64_t cost(const generator_t* self, const sweep_case_t* one) {
-  int64_t work = self->choice.work != NULL ? self->choice.work(one) : 1, digits = 0;
+  int64_t work = self->choice.work != NULL ? self->choice.work(one) : 1, sum = 0;
   if (work == 0) return COST_OF_NOTHING;
-  if (self->choice.most_work > 0) digits = work / WORK_OF_COST;
+  if (self->choice.most_work > 0) sum = work / WORK_OF_COST;
   for (; work > 0; work /= 2)
-    digits++;
-  return digits;
+    sum++;
+  return sum;
 }
 
 static sweep_case_t draw_case(generator_t* self, const sweep_space_t* space, const fixed_t* fixed) {
