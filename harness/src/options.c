@@ -56,7 +56,7 @@ static const struct argp_option table[] = {
     {"only", KEY_ONLY, "SEL", 0,
      "run what SEL names: an area, a clause, a prefix of either, a profile, or a test's id", 0},
     {"backend-option", KEY_BACKEND_OPTION, "K=V", 0, "hand K=V to the library", 0},
-    {"jobs", KEY_JOBS, "N", 0, "test processes at a time (default: cores, and three more in C)", 0},
+    {"jobs", KEY_JOBS, "N", 0, "test processes at a time (default: cores, and four more in C)", 0},
     {"tier", KEY_TIER, "quick|thorough", 0,
      "seconds, at every change, or a minute or two: sweeps and long repeats as well (default: "
      "quick)",

@@ -237,13 +237,13 @@ static void tells_behind(tbk_fixture_t* fx, behind_t* behind, size_t at, int rou
   fx->stream->stream_destroy(fx->self, stream);
 }
 
-/* It is made ready before anything has failed. */
+/* It is made ready before anything has failed. Each kind is met settled and not, and told by either call. */
 static void later_work_forgets_no_failure(tbk_fixture_t* fx) {
   behind_t* behind = (behind_t*)(void*)fx_zeros(fx, sizeof *behind);
   behind_begin(fx, behind);
-  for (size_t at = 0; name_behind(behind, at) != NULL; ++at) {
-    for (int round = 0; round < 4; ++round)
-      tells_behind(fx, behind, at, round);
+  for (int at = 0; name_behind(behind, (size_t)at) != NULL; ++at) {
+    tells_behind(fx, behind, (size_t)at, at % 2);
+    tells_behind(fx, behind, (size_t)at, 3 - at % 2);
   }
   (void)!fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
   bench_end(fx, &behind->bench);

@@ -300,8 +300,8 @@ static void open_at_once(tbk_fixture_t* fx, worker_t* worker) {
 
 static void one_of_several_threads_opens_a_device(tbk_fixture_t* fx) {
   const uint64_t enough = fx_now_ns() + FX_PATIENCE_NS / 8; /* to open may take seconds */
+  worker_t* workers = workers_make(fx, open_at_once);
   for (int turn = 0; turn < 12 && (turn == 0 || fx_now_ns() < enough); ++turn) {
-    worker_t* workers = workers_make(fx, open_at_once);
     int opened = 0;
     workers_run(fx, workers);
     for (int i = 0; i < WORKERS; ++i)

@@ -17,7 +17,6 @@ static void worker_run(void* argument) {
 worker_t* workers_make(tbk_fixture_t* fx, worker_fn body) {
   worker_t* workers = (worker_t*)(void*)fx_zeros(fx, WORKERS * sizeof *workers);
   atomic_int* waiting = (atomic_int*)(void*)fx_zeros(fx, sizeof *waiting);
-  atomic_store(waiting, WORKERS);
   for (int i = 0; i < WORKERS; ++i) {
     workers[i].fx = *fx;
     workers[i].body = body;
@@ -31,6 +30,7 @@ worker_t* workers_make(tbk_fixture_t* fx, worker_fn body) {
 
 void workers_run(tbk_fixture_t* fx, worker_t* workers) {
   tbk_thread_t* threads[WORKERS];
+  atomic_store(workers->waiting, WORKERS);
   for (int i = 0; i < WORKERS; ++i)
     threads[i] = fx_thread(fx, worker_run, &workers[i]);
   for (int i = 0; i < WORKERS; ++i)

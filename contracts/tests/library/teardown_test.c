@@ -114,7 +114,7 @@ static int growth(tbk_fixture_t* fx, int lives, bool close_first) {
 }
 
 static void destroying_leaves_no_more_behind_than_closing(tbk_fixture_t* fx) {
-  enum { LIVES = 8 };
+  enum { LIVES = 6 };
   if (!opens_quickly(fx)) return;
   int with_close = growth(fx, LIVES, true);
   int without = growth(fx, LIVES, false);

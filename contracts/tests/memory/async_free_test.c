@@ -104,7 +104,7 @@ static void check_pending_free(tbk_fixture_t* fx, uint64_t size_bytes, bool cont
 static void freed_memory_stays_until_its_work_is_complete(tbk_fixture_t* fx) {
   check_pending_free(fx, 4096, false);
   room_release(fx, 0);
-  check_pending_free(fx, room_fits(fx, 8 * 1048576) ? 1048576 : 65536, true);
+  check_pending_free(fx, room_fits(fx, 8 * 262144) ? 262144 : 65536, true);
 }
 
 static void freed_memory_of_the_second_device_stays_until_its_work_is_complete(tbk_fixture_t* fx) {

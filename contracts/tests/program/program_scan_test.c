@@ -211,7 +211,7 @@ static void run_row(tbk_fixture_t* fx, int id, uint64_t flags, int64_t outer, in
 /* Longer than any block; and more segments than a group has items. */
 static void long_segments_are_whole(tbk_fixture_t* fx) {
   run_row(fx, SCAN_SUM_INTEGERS, TBK_SCAN_REVERSE, 1, 70001);
-  run_row(fx, SCAN_ORDERED, 0, 3, 8209);
+  run_row(fx, SCAN_ORDERED, 0, 3, 4099);
   run_row(fx, SCAN_ORDERED, TBK_SCAN_REVERSE, 2503, 3);
 }
 

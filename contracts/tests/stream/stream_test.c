@@ -43,7 +43,7 @@ static void runs_small_work_in_order(tbk_fixture_t* fx) {
 static void runs_large_work_in_order(tbk_fixture_t* fx) {
   /* A cell for each write, each read and, where there are few kinds, one more write each time. */
   enum { WORKS = 12, CELLS = 3 * WORKS + 1 };
-  sequence_t* sequence = sequence_begin(fx, room_cell(fx, 1 << 18, CELLS), CELLS);
+  sequence_t* sequence = sequence_begin(fx, room_cell(fx, 1 << 17, CELLS), CELLS);
   sequence_alternate(sequence, WORKS);
   tbk_stream_t* stream = fx_stream(fx);
   sequence_run(sequence, stream, stream);

@@ -91,7 +91,7 @@ static void give_all(void* argument) {
 }
 
 static void give_elsewhere(tbk_fixture_t* fx, book_kind_t kind, size_t most) {
-  enum { ROUNDS = 3 };
+  enum { ROUNDS = 2 };
   giver_t* giver = (giver_t*)(void*)fx_zeros(fx, sizeof *giver);
   book_open(fx, &book, kind, most);
   for (int round = 0; round < ROUNDS; round++) {

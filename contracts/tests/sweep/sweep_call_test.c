@@ -64,17 +64,16 @@ typedef struct effects_worker {
   tbk_fixture_t fx;
   effects_t* on;
   atomic_int* waiting;
+  int rounds;
   bool alone; /* gives back as well */
 } effects_worker_t;
-
-enum { EFFECT_ROUNDS = 2 };
 
 static void check_effects(void* argument) {
   effects_worker_t* worker = argument;
   atomic_fetch_sub(worker->waiting, 1);
   while (atomic_load(worker->waiting) > 0)
     sched_yield();
-  for (int i = 0; i < EFFECT_ROUNDS; i++)
+  for (int i = 0; i < worker->rounds; i++)
     effects_check(&worker->fx, worker->on);
   if (worker->alone) effects_end(&worker->fx, worker->on);
 }
@@ -89,12 +88,12 @@ static void run_on_threads(tbk_fixture_t* fx, effects_worker_t* workers, int cou
 }
 
 /* A few operators at a time: both workers launch the same ones. */
-static void every_function_works_on_two_threads_at_a_time(tbk_fixture_t* fx) {
+static void work_on_two_threads(tbk_fixture_t* fx, int rounds) {
   static const int parts[] = {OPERATOR_FILL, OPERATOR_MUL, OPERATOR_SUM, OPERATORS};
   effects_worker_t workers[WORKERS];
   atomic_int* waiting = (atomic_int*)(void*)fx_zeros(fx, sizeof *waiting);
   for (int i = 0; i < WORKERS; i++)
-    workers[i] = (effects_worker_t){*fx, effects_make_bare(fx), waiting, false};
+    workers[i] = (effects_worker_t){*fx, effects_make_bare(fx), waiting, rounds, false};
   for (int part = 0; part < (int)(sizeof parts / sizeof *parts) - 1; part++) {
     const size_t mark = room_mark(fx);
     for (int i = 0; i < WORKERS; i++)
@@ -106,9 +105,17 @@ static void every_function_works_on_two_threads_at_a_time(tbk_fixture_t* fx) {
     effects_end(fx, workers[i].on);
 }
 
+static void every_function_works_on_two_threads_at_a_time(tbk_fixture_t* fx) {
+  work_on_two_threads(fx, 1);
+}
+
+static void every_function_works_on_two_threads_many_times(tbk_fixture_t* fx) {
+  work_on_two_threads(fx, 8);
+}
+
 static void every_function_works_on_what_another_thread_made(tbk_fixture_t* fx) {
   atomic_int* waiting = (atomic_int*)(void*)fx_zeros(fx, sizeof *waiting);
-  effects_worker_t worker = {*fx, effects_make(fx), waiting, true};
+  effects_worker_t worker = {*fx, effects_make(fx), waiting, 2, true};
   run_on_threads(fx, &worker, 1);
 }
 
@@ -147,6 +154,7 @@ static void devices_are_described_while_work_is_pending(tbk_fixture_t* fx) {
 static const tbk_case_t cases[] = {
     TBK_CASE("THR-001", NULL, 0, every_function_is_called_from_two_threads_at_a_time),
     TBK_CASE("THR-001", NULL, 0, every_function_works_on_two_threads_at_a_time),
+    TBK_CASE("THR-001", NULL, TBK_CASE_THOROUGH, every_function_works_on_two_threads_many_times),
     TBK_CASE("THR-004", NULL, 0, every_function_works_on_what_another_thread_made),
     TBK_CASE("STR-018", "stream", 0, every_question_is_answered_while_work_is_pending),
     TBK_CASE("DEV-004", NULL, 0, devices_are_described_while_work_is_pending),

@@ -207,7 +207,7 @@ static void every_function_works_beside_a_lost_device(tbk_fixture_t* fx) {
       fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_DEVICE_LOST, &fx->error);
   CHECK(status == TBK_OK || status == TBK_DEVICE_LOST);
   (void)!fx->stream->device_synchronize(fx->self, lost, &fx->error);
-  for (int turn = 0; turn < 3; turn++)
+  for (int turn = 0; turn < 2; turn++)
     effects_check(fx, on);
   effects_end(fx, on);
   fx_use_device(fx, lost);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Odd, a page, just over 64 KiB, and two that a driver treats as large. */
-const uint64_t range_sizes[] = {1, 3, 255, 4096, 65537, 1048576, 5 * 1048576 + 1};
+const uint64_t range_sizes[] = {1, 3, 255, 4096, 65537, 1048576, 4 * 1048576 + 65};
 const size_t range_size_count = sizeof range_sizes / sizeof *range_sizes;
 
 static void check_handle(const block_t* block) {

@@ -16,7 +16,7 @@ enum { SCRATCH_WORKS = 512, CHURN = 100 };
 #define K UINT64_C(1024)
 #define M (1024 * K)
 
-const int64_t sweep_lengths[SWEEP_ALL_LENGTHS] = {8191,  8192,  8193,   16383,  16384,
+const int64_t sweep_lengths[SWEEP_ALL_LENGTHS] = {8191,  8193,  16384,  8192,   16383,
                                                   16385, 32769, 65537,  32767,  32768,
                                                   65535, 65536, 131071, 131072, 131073};
 

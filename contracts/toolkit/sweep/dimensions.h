@@ -22,10 +22,10 @@ extern const sweep_dimension_t sweep_error;   /* 1: NULL for the message */
 extern const sweep_dimension_t sweep_duration; /* milliseconds for which work is held */
 
 /*
- * Lengths of rows: powers of two, which blocks are made of, one less and one more. The first are enough where time
- * counts.
+ * Lengths of rows: powers of two, which blocks are made of, one less and one more. The first, one of
+ * each, are enough where time counts.
  */
-enum { SWEEP_FEW_LENGTHS = 6, SWEEP_ALL_LENGTHS = 15 };
+enum { SWEEP_FEW_LENGTHS = 3, SWEEP_ALL_LENGTHS = 15 };
 extern const int64_t sweep_lengths[SWEEP_ALL_LENGTHS];
 
 typedef enum sweep_stream_kind {

@@ -54,11 +54,12 @@ void sweep_print(const sweep_case_t* one, char line[SWEEP_LINE]) {
 
 /* Asks on the device of the case, as the second may have less than the first; a closed one is not opened for that. */
 static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
-  tbk_fixture_t there = *fx;
   if (one->space->fits == NULL) return true;
-  if (sweep_get(one, &sweep_device) == 1 && fx->device_count > 1 &&
-      fx->resources->session->device_open)
-    fx_use_device(&there, fx_second_device(&there));
+  if (sweep_get(one, &sweep_device) != 1 || fx->device_count < 2 ||
+      !fx->resources->session->device_open)
+    return one->space->fits(fx, one);
+  tbk_fixture_t there = *fx;
+  fx_use_device(&there, fx_second_device(&there));
   return one->space->fits(&there, one);
 }
 
