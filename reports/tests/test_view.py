@@ -16,7 +16,7 @@ from tbk_reports.markdown import render_markdown
 from tbk_reports.model import Judged
 from tbk_reports.terminal import render_terminal
 from tbk_reports.view import View
-from tbk_reports.words import ENDINGS, FOUND_BESIDE
+from tbk_reports.words import ENDINGS, FOUND_BESIDE, difference_words
 
 RUNNER = Path(__file__).resolve().parents[2] / "harness" / "src"
 
@@ -99,6 +99,17 @@ def test_a_cause_of_many_clauses_is_told_by_what_was_seen() -> None:
         for i in range(1, 6)
     ]  # fmt: skip
     assert _causes(*many) == ["expected OK, seen FAILED (7): no DMA engine (in 5 clauses)"]
+
+
+def test_an_answer_is_told_with_the_function_that_gave_it() -> None:
+    asked = {"call": "memory_info", "expected": "OK", "seen": "INVALID_STATE (2): it has failed"}
+    given = synthetic.case(0, "fail", what="fx->core->memory_info(fx->self, &error)", **asked)
+    read_back = synthetic.case(0, "fail", what="status == TBK_OK", **asked)
+    words = [difference_words(one) for one in judged([given, read_back]).tests]
+    assert words == [
+        "expected OK from memory_info, seen INVALID_STATE (2): it has failed",
+        "expected OK, seen INVALID_STATE (2): it has failed",
+    ]
 
 
 def test_what_is_found_after_the_test_is_not_told_as_its_clause() -> None:

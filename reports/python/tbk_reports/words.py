@@ -254,8 +254,15 @@ def difference_words(test: Test) -> str:
     if (test.expected.lower(), test.seen.lower()) == ("true", "false") and test.what:
         return f"does not hold: {text.line(test.what, 160)}"
     if test.expected:
-        return f"expected {text.line(test.expected, 110)}, seen {text.line(seen_words(test), 130)}"
+        asked = f" from {test.call}" if _answers(test) else ""
+        expected = text.line(test.expected, 110)
+        return f"expected {expected}{asked}, seen {text.line(seen_words(test), 130)}"
     return f"seen: {text.line(seen_words(test), 200)}"
+
+
+def _answers(test: Test) -> bool:
+    """Returns whether what was checked is what the last call returned, as the source says."""
+    return bool(test.call) and f"->{test.call}(" in test.what and test.call not in test.seen
 
 
 def check_words(test: Test) -> str:
